@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -32,6 +34,8 @@ def shared(prim: Primitive, x: Any) -> Callable[..., Any]:
         return partial(_matrices_on_threads, prim)
     if prim.places is not None:
         return partial(_put_on_threads, prim)
+    if prim.reshapes is not None:
+        return reshaped
     exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
     order = _order(x) if exact or (prim.reducer is np.add and x.dtype.char in "fd") else None
     return prim.host if order is None else partial(_reduce_in_order, prim, order)
@@ -76,8 +80,11 @@ def _is_cut(label: int, n: int, own: Iterable[tuple[int, ...]], avals: Iterable[
 
 
 def _is_ordered(operands: Sequence[np.ndarray]) -> bool:
-    """Say whether NumPy makes what lies in C order of several operands."""
-    return len(operands) == 1 or all([x.flags.c_contiguous for x in operands])
+    """Say whether NumPy makes what lies in C order of several operands: none has its axes in another."""
+    if len(operands) == 1 or all([x.flags.c_contiguous for x in operands]):
+        return True
+    steps = [[abs(k) for k, n in zip(x.strides, x.shape, strict=True) if n > 1 and k] for x in operands]
+    return all([some == sorted(some, reverse=True) for some in steps])
 
 
 def _matrices_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> Any:
@@ -105,8 +112,8 @@ def _in_parts(
     """
     found = prim.aval(*[aval_of(x.shape, x.dtype) for x in operands], **params)
     results = (found,) if isinstance(found, Aval) else found
-    sizes = [x.nbytes for x, a in zip(operands, axes, strict=True) if a is not None]
-    size = max([*sizes, *[r.nbytes for r in results]])
+    given = [0 if a is None else x.nbytes for x, a in zip(operands, axes, strict=True)]
+    size = max([*given[prim.picks :], *[r.nbytes for r in results]])
     if size < least:
         return as_value(prim.host(*operands, **params))
     outs = [np.empty(r.shape, r.dtype) for r in results]
@@ -146,13 +153,72 @@ def _put_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np
         for x, place in zip(operands, prim.places(*avals, **params), strict=True)  # type: ignore[misc]
         for part in slices(len(x), _many(x.nbytes))
     ]
-
-    def fill(some: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
-        for home, x in some:
-            home[...] = x
-
-    spread(fill, pairs, in_order=False)
+    spread(_copy, pairs, in_order=False)
     return out
+
+
+def by_elements(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, dtype: Any) -> np.ndarray:
+    """Run a function that goes element by element, and lets other threads run, on several threads."""
+    flat, out = x.reshape(-1), np.empty(x.size, dtype)
+
+    def fill(parts: Iterable[slice]) -> None:
+        for part in parts:
+            out[part] = function(flat[part])
+
+    spread(fill, slices(x.size, _many(x.nbytes)), in_order=False)
+    return out.reshape(x.shape)
+
+
+# Elements of a part that is copied by itself, so that it stays in the cache.
+_TILE = 1 << 14
+# Elements of a last axis for which several copies of one element each are quicker than one of all.
+_FEW = 3
+# Parts that are worth a call each.
+_MOST = 1 << 14
+
+_Pair = tuple[np.ndarray, np.ndarray]
+
+
+def reshaped(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array in another shape: a view if there is one, else a copy that threads make."""
+    with suppress(ValueError):
+        return x.reshape(shape, copy=False)
+    out = np.empty(x.shape, x.dtype)
+    spread(_copy, _tiles(out, x) or _rows(out, x), in_order=False)
+    return out.reshape(shape)
+
+
+def _rows(out: np.ndarray, x: np.ndarray) -> list[_Pair]:
+    """Cut what is copied along its longest axis."""
+    longest = max(range(x.ndim), key=lambda a: x.shape[a])
+    cuts = [_at(longest, part) for part in slices(x.shape[longest], _many(x.nbytes))]
+    return [(out[cut], x[cut]) for cut in cuts]
+
+
+def _tiles(out: np.ndarray, x: np.ndarray) -> list[_Pair]:
+    """Cut along the last axis of the copy, and that along which `x` lies in memory, if these are two."""
+    steps = [abs(k) if n > 1 and k else sys.maxsize for k, n in zip(x.strides, x.shape, strict=True)]
+    near, last = steps.index(min(steps)), x.ndim - 1
+    if near == last or min(x.shape[near], x.shape[last]) <= _FEW:
+        return []
+    order = [*[a for a in range(last) if a != near], near, last]
+    out, x = out.transpose(order), x.transpose(order)
+    side = math.isqrt(_TILE)
+    sides = [max(side, _TILE // min(n, side)) for n in x.shape[:-3:-1]]  # long beside a short one
+    cuts = [slices(n, -(-n // k)) for n, k in zip(x.shape[-2:], sides, strict=True)]
+    if math.prod(x.shape[:-2]) * len(cuts[0]) * len(cuts[1]) > _MOST:
+        return []
+    places = [(*i, *tile) for i in np.ndindex(x.shape[:-2]) for tile in itertools.product(*cuts)]
+    return [(out[place], x[place]) for place in places]
+
+
+def _copy(pairs: Iterable[_Pair]) -> None:
+    for out, x in pairs:
+        if x.ndim > 1 and x.shape[-1] <= _FEW and not (x.flags.c_contiguous and out.flags.c_contiguous):
+            for i in range(x.shape[-1]):
+                out[..., i] = x[..., i]
+        else:
+            out[...] = x
 
 
 def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:

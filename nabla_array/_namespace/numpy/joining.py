@@ -270,7 +270,22 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     array([2, 3])
     """
     x, k = axis_or_flat("delete", arr, axis, takes_0d=False)
-    return take(x, np.delete(np.arange(x.shape[k]), _of_numpys(obj)), axis=k)
+    n, places = x.shape[k], _of_numpys(obj)
+    if isinstance(places, int | np.integer) and not isinstance(places, bool):
+        if not -n <= places < n:
+            raise IndexError(f"delete: index {places} is out of bounds for axis {k} with size {n}")
+        first = int(places) % n
+        return join("delete", [x[along(k, slice(0, first))], x[along(k, slice(first + 1, None))]], axis=k)
+    kept = np.ones(n, np.bool)
+    if isinstance(places, slice):
+        kept[places] = False
+    elif (which := np.asarray(places)).dtype.kind != "b":
+        kept[which if which.size or isinstance(places, np.ndarray) else which.astype(np.intp)] = False
+    elif which.shape == (n,):
+        kept = ~which
+    else:
+        raise ValueError(f"delete: a mask of shape {which.shape} does not fit {n} places; shape ({n},) would")
+    return x[along(k, kept)]
 
 
 def _of_numpys(obj: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ..._lazy.cpu.faults import unheard
+from ..._lazy.cpu.sharing import by_elements
 from ..._lazy.ops.contraction import correlate as correlate_p
 from ..._lazy.ops.elementwise import complex_
 from ..._lazy.rules.concretization import differentiating
@@ -447,7 +448,13 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
-@eager_numpys(large=np.interp)
+def _large_interp(x: Any, xp: Any, fp: Any, *more: Any, **options: Any) -> Any:
+    at = np.asarray(x)
+    dtype = np.complex128 if np.iscomplexobj(fp) else np.float64
+    return by_elements(lambda some: np.interp(some, xp, fp, *more, **options), at, dtype)
+
+
+@eager_numpys(large=_large_interp)
 def interp(
     x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:

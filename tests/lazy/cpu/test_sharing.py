@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -20,7 +20,7 @@ from nabla_array._lazy.ops import fourier, linalg, ordering, reduction
 from nabla_array._lazy.ops.contraction import matmul
 from nabla_array._lazy.ops.indexing import gather
 from nabla_array._lazy.ops.reduction import reduce_max, reduce_prod, reduce_sum
-from nabla_array._lazy.ops.structure import concat
+from nabla_array._lazy.ops.structure import concat, reshape
 
 from ..execution import assert_same
 from ..registry import ROWS, Row, each
@@ -180,6 +180,47 @@ def test_arrays_that_are_joined(shape: tuple[int, ...], cut: list[int]) -> None:
         check(concat, *xs, axis=axis)
         check(concat, xs[2], np.asfortranarray(xs[0]), axis=axis)
     assert cut
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "turned": lambda x: x.T,
+    "moved": lambda x: np.moveaxis(x, 0, -1),
+    "moved back": lambda x: np.moveaxis(x, -1, 0),
+    "swapped": lambda x: x.swapaxes(0, -1),
+    "reversed": lambda x: x[::-1, ..., ::-1].T,
+    "every second": lambda x: x[..., ::2],
+    "repeated": lambda x: np.broadcast_to(x[..., None], (*x.shape, 2)),
+    "often repeated": lambda x: np.broadcast_to(x[..., None], (*x.shape, 40)),
+    "repeated before": lambda x: np.broadcast_to(x[:, None], (len(x), 3, *x.shape[1:])),
+    "one element": lambda x: np.broadcast_to(x[:1, :1, :1], x.shape),
+    "as it is": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("tile", [4, 64, 1 << 14])
+@pytest.mark.parametrize("most", [0, 1 << 14])
+def test_copies_to_another_shape(
+    layout: str, tile: int, most: int, cut: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "_TILE", tile)
+    monkeypatch.setattr(sharing, "_MOST", most)
+    for shape in ((6, 7, 8), (2, 50, 3), (31, 2, 5), (1, 9, 1), (17, 1, 18), (3, 0, 4)):
+        x = LAYOUTS[layout](RNG.normal(size=shape).astype("f4"))
+        for new in ((-1,), (x.shape[0], -1), (*x.shape, 1)) if x.size else ((0, 5),):
+            new = np.empty(x.shape, bool).reshape(new).shape
+            found, wanted = whole(reshape, [x])(x, shape=new), x.reshape(new)
+            assert_same(found, wanted)
+            assert np.shares_memory(found, x) == np.shares_memory(wanted, x)
+    assert cut or layout in ("as it is", "one element")
+
+
+def test_what_goes_by_elements() -> None:
+    x = RNG.normal(size=(300, 7))
+    with config(threads=3):
+        assert_same(sharing.by_elements(np.sin, x, float), np.sin(x))
+        assert_same(sharing.by_elements(np.sin, x[:0], float), x[:0])
+        assert_same(sharing.by_elements(np.sin, np.asarray(0.5), float), np.asarray(np.sin(0.5)))
 
 
 @pytest.mark.parametrize("lead", [(), (50,), (1, 50), (5, 6), (0,)])
