@@ -5,6 +5,7 @@ import os
 os.environ["SCIPY_ARRAY_API"] = "1"  # before anybody imports SciPy: its functions take our arrays
 
 import doctest
+import gc
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -53,6 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out the examples in docstrings of NumPy's, which functions on the host keep, or the start of."""
     items[:] = [i for i in items if not (isinstance(i, DoctestItem) and _is_numpys(i.name, i.dtest))]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests out of garbage collections, which would go through tens of thousands of them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_numpys(name: str, test: doctest.DocTest | None) -> bool:

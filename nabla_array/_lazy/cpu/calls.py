@@ -48,7 +48,7 @@ def whole(prim: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
     if least is not None and any([x.nbytes >= least for x in operands]):
         from .sharing import shared
 
-        return shared(prim, operands[0])
+        return shared(prim, operands[0], least)
     return prim.host
 
 

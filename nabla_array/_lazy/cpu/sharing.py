@@ -15,7 +15,6 @@ import numpy as np
 from ..config import threads
 from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Primitive, as_value
-from . import calls
 from .spreading import PARALLEL, spread
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
@@ -26,12 +25,15 @@ _ROWS_AT_ONCE = 1 << 19
 _MATRIX = 1 << 15
 
 
-def shared(prim: Primitive, x: Any) -> Callable[..., Any]:
-    """Return what runs a primitive on threads, where that pays; `x` is its first operand."""
+def shared(prim: Primitive, x: Any, least: int) -> Callable[..., Any]:
+    """Return what runs a primitive on threads, where that pays; `x` is its first operand.
+
+    Of what they share, `least` bytes are worth it.
+    """
     if prim.by_rows:
-        return partial(_rows_on_threads, prim)
+        return partial(_rows_on_threads, prim, least)
     if prim.by_matrices is not None:
-        return partial(_matrices_on_threads, prim)
+        return partial(_matrices_on_threads, prim, least)
     if prim.places is not None:
         return partial(_put_on_threads, prim)
     if prim.reshapes is not None:
@@ -57,7 +59,7 @@ def _reduce_in_order(prim: Primitive, order: list[int], x: np.ndarray, axes: tup
     return found.transpose(np.argsort(kept)) if kept else found
 
 
-def _rows_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np.ndarray:
+def _rows_on_threads(prim: Primitive, least: int, *operands: np.ndarray, **params: Any) -> np.ndarray:
     """Run a call on several threads, which take rows along an axis that it need not have whole."""
     avals = [aval_of(x.shape, x.dtype) for x in operands]
     *own, made = prim.dims(*avals, **params)  # type: ignore[misc]
@@ -70,7 +72,7 @@ def _rows_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> n
     if axis is None:
         return _joined_on_threads(prim, operands[0], **params)
     axes = [row.index(made[axis]) if made[axis] in row else None for row in own]
-    return _in_parts(prim, operands, params, axes, axis, calls.SHARED)
+    return _in_parts(prim, least, operands, params, axes, axis)
 
 
 def _is_cut(label: int, n: int, own: Iterable[tuple[int, ...]], avals: Iterable[Aval]) -> bool:
@@ -87,7 +89,7 @@ def _is_ordered(operands: Sequence[np.ndarray]) -> bool:
     return all([some == sorted(some, reverse=True) for some in steps])
 
 
-def _matrices_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> Any:
+def _matrices_on_threads(prim: Primitive, least: int, *operands: np.ndarray, **params: Any) -> Any:
     """Run a call of many small matrices on several threads; BLAS has threads of its own for large ones."""
     lead = operands[0].shape[:-2]
     axis = next((a for a, n in enumerate(lead) if n > 1), None)
@@ -95,16 +97,16 @@ def _matrices_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) 
         return as_value(prim.host(*operands, **params))
     if max([x.nbytes for x in operands]) > _MATRIX * math.prod(lead):
         return as_value(prim.host(*operands, **params))
-    return _in_parts(prim, operands, params, [axis] * len(operands), axis, prim.by_matrices or 0)
+    return _in_parts(prim, least, operands, params, [axis] * len(operands), axis)
 
 
 def _in_parts(
     prim: Primitive,
+    least: int,
     operands: Sequence[np.ndarray],
     params: dict[str, Any],
     axes: Sequence[int | None],
     axis: int,
-    least: int,
 ) -> Any:
     """Run a call on several threads, which take parts of an axis of the results, and of `axes` of operands.
 
