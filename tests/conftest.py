@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the tests out of garbage collections, which would go through tens of thousands of them each time."""
+    """Keep the tests out of garbage collections, which would go through all of them each time."""
     gc.collect()
     gc.freeze()
 

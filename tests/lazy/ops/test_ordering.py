@@ -152,9 +152,9 @@ def test_threads_share_lines_and_rows_that_are_asked_for_alone() -> None:
     """A call that is evaluated by itself, without a plan, is shared as one of a plan is."""
     shared: list[str] = []
 
-    def run(prim: Any, x: np.ndarray, **params: Any) -> Any:
+    def run(prim: Any, least: int, *operands: np.ndarray, **params: Any) -> Any:
         shared.append(prim.name)
-        return behind(prim, x, **params)
+        return behind(prim, least, *operands, **params)
 
     behind = sharing._rows_on_threads
     x = random("d", 1 << 20)
