@@ -81,6 +81,26 @@ def _rows(quick: bool) -> list[Row]:
         measure("softmax of rows", softmax, [m], rounds),
         measure("5-point stencil", stencil, [m], rounds),
     ]
+    looked = rng.permutation(side * side)
+    steps = np.linspace(-3.0, 3.0, 100)
+    matrices = rng.standard_normal((side * side // 40, 3, 3)) + 3.0 * np.eye(3)
+    single = {
+        "x[i], in any order": (lambda xp, x, i: x[i], [x, looked]),
+        "rows[i]": (lambda xp, m, i: m[i], [x.reshape(-1, 4), looked[: side * side // 4] // 4]),
+        "take_along_axis": (
+            lambda xp, m, i: xp.take_along_axis(m, i, axis=1),
+            [m, looked.reshape(m.shape) % side],
+        ),
+        "searchsorted": (lambda xp, v, x: xp.searchsorted(v, x), [steps, x]),
+        "interp": (lambda xp, x, v: xp.interp(x, v, v * v), [x, steps]),
+        "columns joined": (lambda xp, m: xp.concatenate([m, m], axis=1), [m]),
+        "ravel of m.T": (lambda xp, m: xp.ravel(m.T), [m]),
+        "repeat": (lambda xp, x: xp.repeat(x, 2), [x]),
+        "roll": (lambda xp, x: xp.roll(x, 5), [x]),
+        "3 x 3 products": (lambda xp, a: a @ a, [matrices]),
+        "svd of 3 x 3": (lambda xp, a: xp.linalg.svd(a)[1], [matrices]),
+        "eigh of 3 x 3": (lambda xp, a: xp.linalg.eigh(a)[0], [matrices]),
+    }
     return [
         *fused,
         geometric_mean("geometric mean", fused, _TWICE_AS_FAST),
@@ -88,4 +108,5 @@ def _rows(quick: bool) -> list[Row]:
         measure(f"x @ y, {small} rows", lambda xp, a, b: a @ b, [a, b], rounds),
         measure("sort", lambda xp, x: xp.sort(x), [x], max(1, rounds // 8)),
         measure("sum", lambda xp, x: xp.sum(x), [x], rounds),
+        *[measure(name, function, args, max(1, rounds // 8)) for name, (function, args) in single.items()],
     ]

@@ -150,11 +150,13 @@ def _put_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np
     if threads() == 1 or not _is_ordered(operands):
         return as_value(prim.host(*operands, **params))
     out = np.empty(result.shape, result.dtype)
-    pairs = [
-        (out[place][part], x[part])
-        for x, place in zip(operands, prim.places(*avals, **params), strict=True)  # type: ignore[misc]
-        for part in slices(len(x), _many(x.nbytes))
+    places = prim.places(*avals, **params)  # type: ignore[misc]
+    cuts = [
+        [(out[place][part], x[part]) for part in slices(len(x), _many(x.nbytes))]
+        for x, place in zip(operands, places, strict=True)
     ]
+    # What stands side by side is written one after the other.
+    pairs = [pair for some in itertools.zip_longest(*cuts) for pair in some if pair is not None]
     spread(_copy, pairs, in_order=False)
     return out
 
@@ -193,7 +195,7 @@ def reshaped(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def _rows(out: np.ndarray, x: np.ndarray) -> list[_Pair]:
     """Cut what is copied along its longest axis."""
     longest = max(range(x.ndim), key=lambda a: x.shape[a])
-    cuts = [_at(longest, part) for part in slices(x.shape[longest], _many(x.nbytes))]
+    cuts = [_at(longest, part) for part in slices(x.shape[longest], PARALLEL * threads())]
     return [(out[cut], x[cut]) for cut in cuts]
 
 
