@@ -7,7 +7,7 @@ array of ours is among the arguments, these libraries compute with ours. Beside 
 axes, lists and NumPy's numbers are refused as SciPy documents it.
 
 An estimator that knows NumPy's arrays alone (`KMeans`) refuses others then, though it takes them without the
-switch. It is given NumPy's.
+switch. It is given NumPy's. What was fitted to NumPy's arrays (`PCA`) transforms ours.
 """
 
 from __future__ import annotations
@@ -63,6 +63,17 @@ def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
     return validated
 
 
+def _fitted_to_numpys(check: Callable[..., None]) -> Callable[..., None]:
+    """Return scikit-learn's function, which lets what was fitted to NumPy's arrays take ours."""
+
+    @wraps(check)
+    def checked(X: Any, estimator: Any, *, attribute: str, method: str) -> None:
+        if type(X) is not Array or type(getattr(estimator, attribute)) is not np.ndarray:
+            check(X, estimator, attribute=attribute, method=method)
+
+    return checked
+
+
 def _knows_others(estimator: Any) -> bool:
     """Say whether an estimator takes arrays of other libraries; private ones are parts of those that do."""
     kind = type(estimator)
@@ -72,9 +83,10 @@ def _knows_others(estimator: Any) -> bool:
 
 
 # By module, functions and what is put in their places.
-_PLACES = {
+_PLACES: dict[str, tuple[str, Callable[..., Any]]] = {
     "scipy._lib._array_api_override": ("array_namespace", _among_ours),
     "sklearn.externals.array_api_compat.common._helpers": ("array_namespace", _among_ours),
+    "sklearn.utils._array_api": ("check_same_namespace", _fitted_to_numpys),
     "sklearn.utils.validation": ("validate_data", _by_estimator),
 }
 

@@ -25,12 +25,15 @@ from scipy.spatial.transform import Rotation
 from sklearn import (
     cluster,
     config_context,
+    decomposition,
+    discriminant_analysis,
     ensemble,
     linear_model,
     metrics,
     mixture,
     naive_bayes,
     neighbors,
+    pipeline,
     preprocessing,
     svm,
 )
@@ -176,3 +179,41 @@ def test_what_scikit_learn_is_given(name: str) -> None:
     with config_context(array_api_dispatch=True):
         found = LEARNED[name](xp.asarray(ROWS))
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-6, atol=1e-8)
+
+
+FITTED: dict[str, Callable[[], Any]] = {
+    "PCA": lambda: decomposition.PCA(2).fit(ROWS).transform,
+    "PCA.inverse_transform": lambda: decomposition.PCA(4).fit(ROWS).inverse_transform,
+    "LDA": lambda: discriminant_analysis.LinearDiscriminantAnalysis().fit(ROWS, CLASSES).predict_proba,
+    "LDA.transform": lambda: discriminant_analysis.LinearDiscriminantAnalysis().fit(ROWS, CLASSES).transform,
+    "Ridge": lambda: linear_model.Ridge(solver="svd").fit(ROWS, TARGET).predict,
+    "LogisticRegression": lambda: linear_model.LogisticRegression().fit(ROWS, CLASSES).predict_proba,
+    "GaussianNB": lambda: naive_bayes.GaussianNB().fit(ROWS, CLASSES).predict_proba,
+    "StandardScaler": lambda: preprocessing.StandardScaler().fit(ROWS).transform,
+    "pipeline": lambda: (
+        pipeline.make_pipeline(preprocessing.StandardScaler(), decomposition.PCA(2)).fit(ROWS).transform
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_what_was_fitted_to_numpys_arrays(name: str) -> None:
+    """It gives arrays of ours for ours, also one example at a time, and derivatives."""
+    given = FITTED[name]()
+    wanted, x = given(ROWS), xp.asarray(ROWS)
+    with config_context(array_api_dispatch=True):
+        np.testing.assert_allclose(like_given(x, given(x)), wanted, rtol=1e-6, atol=1e-8)
+        if name not in ("PCA.inverse_transform", "GaussianNB"):
+            total = grad(lambda a: xp.sum(given(a) ** 2))(x)
+            step = np.zeros_like(ROWS)
+            step[3, 1] = 1e-6
+            slope = ((given(ROWS + step) ** 2).sum() - (given(ROWS - step) ** 2).sum()) / 2e-6
+            np.testing.assert_allclose(float(total[3, 1]), slope, rtol=1e-4, atol=1e-8)
+
+
+def test_what_was_fitted_to_ours_refuses_numpys_arrays() -> None:
+    """As scikit-learn documents it: what the library returns is to be of the arrays that it was fitted to."""
+    with config_context(array_api_dispatch=True):
+        fitted = decomposition.PCA(2).fit(xp.asarray(ROWS))
+        with pytest.raises(ValueError, match="must use the same namespace"):
+            fitted.transform(ROWS)
