@@ -252,12 +252,25 @@ def _reduction_rows() -> Iterator[Row]:
 
 
 def _signal_rows() -> Iterator[Row]:
-    wrong = ((avals("d2", "d3"), {}, ValueError), (avals("d3", "f2"), {}, ValueError))
+    none: dict[str, Any] = {"ends": (0, 0)}
+    wrong = (
+        (avals("d2", "d3"), none, ValueError),
+        (avals("d3", "f2"), none, ValueError),
+        (avals("d3", "d2"), {"ends": (-1, -1)}, ValueError),
+        (avals("d3", "d1"), {"ends": (-4, 4)}, ValueError),
+    )
     for char in "ilfdFD":
         x, y = random(char, 7), random(char, 3, seed=1)
-        yield Row(contraction.correlate, (x, y), exact=False, wrong=wrong if char == "d" else ())
-    yield Row(contraction.correlate, (random("d", 2, 5), random("d", 2, 5, seed=1)), exact=False)
-    yield Row(contraction.correlate, (random("d", 4), random("d", 1, seed=1)), exact=False)
+        yield Row(contraction.correlate, (x, y), none, exact=False, wrong=wrong if char == "d" else ())
+    for ends in ((2, 2), (1, 1), (3, 0), (-2, 1), (0, -4), (-7, 9)):  # of 3: all, as many, and any others
+        yield Row(
+            contraction.correlate, (random("d", 7), random("d", 3, seed=1)), {"ends": ends}, exact=False
+        )
+    yield Row(contraction.correlate, (random("d", 2, 5), random("d", 2, 5, seed=1)), none, exact=False)
+    yield Row(
+        contraction.correlate, (random("d", 2, 3), random("d", 2, 5, seed=1)), {"ends": (4, 4)}, exact=False
+    )
+    yield Row(contraction.correlate, (random("d", 4), random("d", 1, seed=1)), none, exact=False)
 
 
 def _structure_rows() -> Iterator[Row]:

@@ -12,8 +12,7 @@ from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive
 from ..native import compiled
 from . import machine as mc
-from .creation import fill_node
-from .structure import concat, flipped, permute, reshape
+from .structure import flipped, permute, reshape
 
 # Elements of a row from which it is worth a call.
 _LEAST = 4
@@ -76,12 +75,12 @@ def _matmul_aval(x: Aval, y: Aval) -> Aval:
     return aval_of((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
-def _of_product(prim: Primitive, tangents: Any, x: Node, y: Node) -> Node:
+def _of_product(prim: Primitive, tangents: Any, x: Node, y: Node, **params: Any) -> Node:
     """Return the tangent of what is linear in each of its operands."""
     s, t = tangents
     if s is None:
-        return prim(x, t)
-    return prim(s, y) if t is None else prim(s, y) + prim(x, t)
+        return prim(x, t, **params)
+    return prim(s, y, **params) if t is None else prim(s, y, **params) + prim(x, t, **params)
 
 
 def turned(x: Node) -> Node:
@@ -147,42 +146,56 @@ matmul: Primitive = Primitive(
 )
 
 
-def _correlate_aval(x: Aval, y: Aval) -> Aval:
-    if x.dtype != y.dtype or x.shape[:-1] != y.shape[:-1] or not 0 < y.shape[-1] <= x.shape[-1]:
-        raise ValueError(f"correlate: {y} does not move along {x}")
-    return aval_of((*x.shape[:-1], x.shape[-1] - y.shape[-1] + 1), x.dtype)
+def _correlate_aval(x: Aval, y: Aval, ends: tuple[int, int]) -> Aval:
+    n, m = x.shape[-1] + sum(ends), y.shape[-1]
+    if x.dtype != y.dtype or x.shape[:-1] != y.shape[:-1] or not 0 < m <= n or min(ends) < -x.shape[-1]:
+        raise ValueError(f"correlate: {y} does not move along {x} with ends of {ends}")
+    return aval_of((*x.shape[:-1], n - m + 1), x.dtype)
 
 
-def _correlate_host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _correlate_host(x: np.ndarray, y: np.ndarray, ends: tuple[int, int]) -> np.ndarray:
     if x.ndim == 1:
-        return np.convolve(x, y[::-1], "valid")
-    shape = (*x.shape[:-1], x.shape[-1] - y.shape[-1] + 1)
+        return _of_vectors(x, y[::-1], ends)
+    shape = (*x.shape[:-1], x.shape[-1] + sum(ends) - y.shape[-1] + 1)
     out = np.empty((math.prod(shape[:-1]), shape[-1]), x.dtype)
     for row, a, b in zip(out, x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True):
-        row[:] = np.convolve(a, b[::-1], "valid")
+        row[:] = _of_vectors(a, b[::-1], ends)
     return out.reshape(shape)
 
 
-def _correlate_dims(x: Aval, y: Aval) -> Dims:
+def _of_vectors(x: np.ndarray, v: np.ndarray, ends: tuple[int, int]) -> np.ndarray:
+    m = len(v)
+    modes = {(0, 0): "valid", (m // 2, m - 1 - m // 2): "same", (m - 1, m - 1): "full"}
+    if len(x) >= m and (mode := modes.get(ends)) is not None:
+        return np.convolve(x, v, mode)  # type: ignore[call-overload]
+    before, after = ends
+    x = x[max(-before, 0) : len(x) - max(-after, 0)]
+    return np.convolve(np.pad(x, (max(before, 0), max(after, 0))), v, "valid")
+
+
+def _correlate_dims(x: Aval, y: Aval, ends: tuple[int, int]) -> Dims:
     lead = tuple(range(x.ndim - 1))
     return (*lead, -1), (*lead, -2), (*lead, -3)
 
 
-def _correlate_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | None, ...]:
+def _correlate_transpose(
+    ct: Node, wanted: Any, x: Node, y: Node, ends: tuple[int, int]
+) -> tuple[Node | None, ...]:
     by_x = None
     if wanted[0]:
-        last = ct.aval.ndim - 1
-        ends = fill_node(aval_of((*ct.aval.shape[:-1], y.aval.shape[-1] - 1), ct.aval.dtype), 0)
-        by_x = correlate(concat(ends, ct, ends, axis=last), flipped(y, last))
-    return by_x, correlate(x, ct) if wanted[1] else None
+        before, after = (y.aval.shape[-1] - 1 - n for n in ends)
+        by_x = correlate(ct, flipped(y, ct.aval.ndim - 1), ends=(before, after))
+    return by_x, correlate(x, ct, ends=ends) if wanted[1] else None
 
 
-# out[..., k] is the sum of x[..., k + j] * y[..., j]; the leading axes are equal.
+# out[..., k] is the sum of x[..., k + j - ends[0]] * y[..., j]; the leading axes are equal. `ends`: how many
+# zeros there are before and after a row of x; of those below 0, how many of its elements are left out.
 correlate: Primitive = Primitive(
     "correlate",
     _correlate_aval,
     _correlate_host,
     dims=_correlate_dims,
-    jvp=lambda tangents, out, x, y: _of_product(correlate, tangents, x, y),
+    by_rows=True,
+    jvp=lambda tangents, out, x, y, ends: _of_product(correlate, tangents, x, y, ends=ends),
     transpose=_correlate_transpose,
 )

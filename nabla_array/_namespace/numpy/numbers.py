@@ -522,13 +522,9 @@ def _correlated(a: Array, v: Array, mode: Any) -> Array:
     mode = modes.get(mode, mode)
     if mode not in modes.values():
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-    n, m = a.size, v.size
-    lead = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
-    size = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
-    trail = size + m - 1 - n - lead
-    zeros = [full((k,), 0, a.dtype) for k in (lead, trail)]
-    padded = concat([zeros[0], a, zeros[1]]) if lead or trail else a
-    return apply(correlate_p, padded, v)
+    m = v.size
+    ends = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
+    return apply(correlate_p, a, v, ends=ends)
 
 
 def _signals(function: str, a: Any, v: Any) -> list[Array]:

@@ -99,43 +99,49 @@ def test_examples_with_one_matrix_are_one_product(first: bool, columns: int) -> 
     np.testing.assert_allclose(value_of(node), x @ y, rtol=1e-14)
 
 
+ENDS = [(0, 0), (3, 3), (2, 1), (1, 2), (5, 0), (-2, 3), (0, -5), (-9, 13)]
+
+
+@pytest.mark.parametrize("ends", ENDS, ids=str)
 @pytest.mark.parametrize("char", "dD")
-def test_correlations_slide(char: str) -> None:
+def test_correlations_slide(char: str, ends: tuple[int, int]) -> None:
     x, y = random(char, 9), random(char, 4, seed=1)
-    wanted = [np.sum(x[k : k + 4] * y) for k in range(6)]
-    np.testing.assert_allclose(correlate.host(x, y), wanted, rtol=1e-13)
-    rows = correlate.host(np.stack([x, x[::-1]]), np.stack([y, 2 * y]))
-    np.testing.assert_allclose(rows[0], wanted, rtol=1e-13)
-    np.testing.assert_allclose(rows[1], [np.sum(x[::-1][k : k + 4] * 2 * y) for k in range(6)], rtol=1e-13)
-    assert correlate.host(np.ones((0, 5)), np.ones((0, 2))).shape == (0, 4)
+    before, after = ends
+    whole = np.concatenate([np.zeros(20), x, np.zeros(20)])[20 - before : 29 + after]
+    wanted = [np.sum(whole[k : k + 4] * y) for k in range(len(whole) - 3)]
+    np.testing.assert_allclose(correlate.host(x, y, ends=ends), wanted, rtol=1e-13, atol=1e-15)
+    rows = correlate.host(np.stack([x, 3 * x]), np.stack([y, 2 * y]), ends=ends)
+    np.testing.assert_allclose(rows, [wanted, 6 * np.array(wanted)], rtol=1e-13, atol=1e-14)
+    assert correlate.host(np.ones((0, 5)), np.ones((0, 2)), ends=(0, 0)).shape == (0, 4)
 
 
-@pytest.mark.parametrize("sizes", [(5, 5), (5, 1), (1, 1)])
-def test_correlations_pass_back_at_the_edges_of_sizes(sizes: tuple[int, int]) -> None:
+@pytest.mark.parametrize("ends", [(0, 0), (2, 1), (-1, 3)], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 5), (5, 1), (3, 2), (1, 1)])
+def test_correlations_pass_back_at_the_edges_of_sizes(sizes: tuple[int, int], ends: tuple[int, int]) -> None:
     x, y = (leaf(random("d", n, seed=n)) for n in sizes)
-    f = lambda xs: [correlate(*xs)]  # noqa: E731
-    ct = leaf(random("d", sizes[0] - sizes[1] + 1, seed=9))
+    f = lambda xs: [correlate(*xs, ends=ends)]  # noqa: E731
+    ct = leaf(random("d", sizes[0] + sum(ends) - sizes[1] + 1, seed=9))
     by_x, by_y = pulled(f, [x, y], [ct])
     for k, by in ((0, by_x), (1, by_y)):
         for i in range(sizes[k]):
             t = [leaf(np.zeros(n)) for n in sizes]
             t[k] = leaf(np.eye(sizes[k])[i])
             (out,) = tangent_of(f, [x, y], t)
-            np.testing.assert_allclose(value_of(by)[i], value_of(out) @ value_of(ct), rtol=1e-13)
+            np.testing.assert_allclose(value_of(by)[i], value_of(out) @ value_of(ct), rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize(
     ("prim", "texts", "message"),
     [
         (matmul, ("f4,3", "f5,2"), "inner sizes differ: float32[4, 3] @ float32[5, 2] (3 against 5)"),
-        (correlate, ("d2", "d3"), "float64[3] does not move along float64[2]"),
-        (correlate, ("d2", "d0"), "float64[0] does not move along float64[2]"),
+        (correlate, ("d2", "d3"), "float64[3] does not move along float64[2] with ends of (0, 0)"),
+        (correlate, ("d2", "d0"), "float64[0] does not move along float64[2] with ends of (0, 0)"),
     ],
     ids=str,
 )
 def test_operands_that_do_not_fit_are_told(prim: object, texts: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{prim}: {re.escape(message)}$"):
-        prim.aval(*avals(*texts))  # type: ignore[attr-defined]
+        prim.aval(*avals(*texts), **({"ends": (0, 0)} if prim is correlate else {}))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
