@@ -402,6 +402,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
         raise ValueError("place: mask and data must be the same size")
     new = _safely("place", vals, x)
     if not new.size:
+        check_writable(x)
         if bool(chosen.any()):
             raise ValueError("Cannot insert from an empty array!")
         return

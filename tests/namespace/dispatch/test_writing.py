@@ -128,3 +128,12 @@ def test_calls_without_an_array_to_write_to_are_refused(name: str) -> None:
     for options in ({}, {"nothing": 1}):
         with pytest.raises(TypeError):
             function(**options)
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_nothing_is_not_placed_in_what_is_read_only(mask: bool) -> None:
+    for some in (np, ours):
+        x = some.zeros((3, 4))
+        x.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            some.place(x, some.full((3, 4), mask), some.zeros(0))
