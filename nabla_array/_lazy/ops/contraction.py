@@ -51,6 +51,11 @@ def with_one_matrix(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return x.reshape(-1, x.shape[-1]), y[(0,) * (y.ndim - 2)]
 
 
+def _as_one(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return products that are one, and outer ones, which are made as fast as what threads made is copied."""
+    return _host(x, y) if x.shape[-1] == 1 or with_one_matrix(x, y) is not None else None
+
+
 def is_unit_matrix(x: np.ndarray) -> bool:
     """Say whether the rows of a matrix that is not small are the unit vectors."""
     n = len(x)
@@ -141,6 +146,7 @@ matmul: Primitive = Primitive(
     transpose=_matmul_transpose,
     mixed=_matmul_mixed,
     by_matrices=1 << 19,
+    shortcut=_as_one,
     llvm=mc.matmul,
     fresh=True,
 )

@@ -229,6 +229,7 @@ def test_many_matrices(lead: tuple[int, ...], cut: list[int]) -> None:
     check(matmul, x, y)
     check(matmul, x, y[..., :1])
     check(matmul, x[..., :1, :], y[..., :1])
+    check(matmul, x[..., :1], y[..., :1, :])
     check(linalg.svd, x, full=False)
     check(linalg.qr, x, mode="reduced")
     square = x[..., :3, :]
