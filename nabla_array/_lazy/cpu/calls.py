@@ -37,14 +37,17 @@ class StepFailed(Exception):
         self.eqn = eqn
 
 
-# Bytes from which on threads may share a reduction, a call that goes row by row, or a copy.
-SHARED = 1 << 19
+# Bytes from which on threads may share a reduction, or a call that goes row by row, and what moves elements.
+SHARED, MOVED = 1 << 19, 1 << 22
 
 
 def whole(prim: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
     """Return what runs `prim` over the whole of its operands."""
-    is_shared = prim.by_rows or prim.kind == "reduce" or prim.places is not None or prim.reshapes is not None
-    least = SHARED if is_shared else prim.by_matrices
+    least = prim.by_matrices
+    if prim.places is not None or prim.reshapes is not None:
+        least = MOVED
+    elif prim.by_rows or prim.kind == "reduce":
+        least = MOVED if prim.picks else SHARED
     if least is not None and any([x.nbytes >= least for x in operands]):
         from .sharing import shared
 

@@ -129,6 +129,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return behind(work, blocks, **options)
 
     monkeypatch.setattr(calls, "SHARED", 0)
+    monkeypatch.setattr(calls, "MOVED", 0)
     monkeypatch.setattr(sharing, "spread", spread)
     with config(threads=3):
         yield noted
@@ -240,7 +241,7 @@ def test_many_matrices(lead: tuple[int, ...], cut: list[int]) -> None:
 
 
 def test_few_elements_of_a_large_array_are_one_call() -> None:
-    x, few = np.arange(200_000.0), np.arange(30)
+    x, few = np.arange(900_000.0), np.arange(30)
     with patch.object(sharing, "spread") as spread, config(threads=3):
         assert_same(whole(gather, [x, few])(x, few, axes=(0,), batch=0), x[:30])
     assert not spread.called
