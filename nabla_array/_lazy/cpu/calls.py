@@ -37,7 +37,7 @@ class StepFailed(Exception):
         self.eqn = eqn
 
 
-# Bytes from which on threads may share a reduction, or a call that goes row by row, and what moves elements.
+# Bytes from which on threads may share what computes (a reduction, a call by rows), and what moves elements.
 SHARED, MOVED = 1 << 19, 1 << 22
 
 

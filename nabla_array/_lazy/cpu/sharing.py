@@ -1,4 +1,4 @@
-"""Whole calls that threads share: reductions, what goes row by row, and what joins arrays."""
+"""Whole calls that threads share: reductions, calls by rows, stacks of matrices, joins and copies."""
 
 from __future__ import annotations
 

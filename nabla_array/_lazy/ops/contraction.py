@@ -52,7 +52,7 @@ def with_one_matrix(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _as_one(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """Return products that are one, and outer ones, which are made as fast as what threads made is copied."""
+    """Return products that gain nothing by being shared: those that BLAS does as one, and outer ones."""
     return _host(x, y) if x.shape[-1] == 1 or with_one_matrix(x, y) is not None else None
 
 

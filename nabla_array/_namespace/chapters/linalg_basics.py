@@ -57,7 +57,7 @@ def matrices(function: str, x: Any, square: bool = False) -> Array:
 
 
 def decomposed(a: Any, *more: Any, **options: Any) -> int:
-    """Return how many elements take as long to make as it takes to decompose matrices: threads share many."""
+    """Return how many elements take as long to make as the decomposition of `a`: many are recorded."""
     return fastpath.size(a) * (32 if np.ndim(a) > 2 else 1)
 
 

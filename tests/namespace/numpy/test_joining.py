@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
+import numpy as np
 import pytest
+
+import nabla_array as xp
 
 from .comparing import compare
 
@@ -109,3 +115,26 @@ np.vstack(j for j in range(3))
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+PLACES: list[Any] = [
+    *(0, -1, 3, 99, -99, np.int64(2), np.array(2), np.uint64(1), True, 2.0, None, "a"),
+    *([], [1], [1, 1, -2], [99], [[0, 1], [2, 3]], [1.5], np.array([]), np.array([], int)),
+    *(slice(None), slice(1, 3), slice(None, None, -2), slice(9, 2), [True] * 6, np.arange(4) % 2 == 0),
+]
+
+
+@pytest.mark.parametrize("places", PLACES, ids=repr)
+def test_what_is_deleted_where_compiled_code_leaves_it_to_python(places: Any) -> None:
+    x = np.arange(24.0).reshape(4, 6)
+
+    def outcome(delete: Any, a: Any, axis: int | None) -> Any:
+        try:
+            return np.asarray(delete(a, places, axis)).tolist()
+        except Exception as error:
+            return next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+
+    for axis in (None, 0, 1, -1):
+        wanted = outcome(np.delete, x, axis)
+        assert outcome(inspect.unwrap(xp.delete), xp.asarray(x), axis) == wanted
+        assert outcome(xp.delete, xp.asarray(x), axis) == wanted
