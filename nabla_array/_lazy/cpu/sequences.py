@@ -167,7 +167,10 @@ class Binder:
     def _lead(self, eqn: Eqn) -> tuple[int, ...]:
         """Return the axes of rows of a reduction that is a fusion group of its own."""
         shape, axes = self.program.aval(eqn.ins[0]).shape, dict(eqn.params)["axes"]
-        return tuple(shape[: len(axes)] if 0 in axes else [n for a, n in enumerate(shape) if a not in axes])
+        first = max(axes, default=-1) + 1
+        if all(a in axes or shape[a] == 1 for a in range(first)):
+            return tuple(shape[:first])
+        return tuple([n for a, n in enumerate(shape) if a not in axes])
 
     def _place(self, k: int) -> np.ndarray:
         """Return where a value is to be written."""

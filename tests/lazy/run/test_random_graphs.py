@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nabla_array as xp
@@ -231,6 +231,10 @@ def test_graphs_are_written_alike(
     leaves(),
     st.lists(st.one_of(_INSTRUCTION, _PRODUCT), min_size=2, max_size=15),
     st.sampled_from([2, 3, 16]),
+)
+# Rows that are not the first axis, since that has length 1.
+@example(
+    [np.ones((1, 3, 4), bool)], [("abs", [0, 0, 0], 0), ("max", [0, 0, 0], 1), ("product", [0, 0, 0], 5)], 2
 )
 def test_random_graphs_in_pieces(inputs: list[np.ndarray], instructions: list[Any], most: int) -> None:
     mine, theirs = build(inputs, instructions)
