@@ -31,8 +31,11 @@ from .imports import after_import
 
 # Steps of the smallest part: 0.5 ms, or ten times what it takes to wake a thread and pass it Python's lock.
 _STEPS = 1 << 19
-# Steps for an element of a filter along lines that has no weights.
-_PLAIN = 4
+# Steps for an element of a filter along lines that has no weights, for one that is ranked, and for a section
+# of a filter.
+_PLAIN, _RANKED, _SECTION = 4, 12, 5
+# Steps for a point of a transform, and for each weight of the spline there.
+_POINT, _WEIGHT = 10, 3
 # Steps for a place at which a distribution is asked.
 _OF_A_PLACE = 20
 # The code that ndimage has for edges where an image is continued by its other end.
@@ -97,10 +100,11 @@ def _lines(axis: int, output: int, weights: int | None = None) -> Cut:
     return cut
 
 
-def _windows(weights: int, output: int, mask: int | None = None) -> Cut:
+def _windows(weights: int, output: int, mask: int | None = None, each: int = 1) -> Cut:
     """Cut along the longest axis; a part is filtered with what its windows reach beyond it.
 
-    The mode comes after the output, but where there is a mask: the image is continued by a constant there.
+    An element of a window takes `each` steps. The mode comes after the output, but where there is a mask: the
+    image is continued by a constant there.
     """
 
     def cut(function: Callable[..., Any], *args: Any) -> Work | None:
@@ -118,7 +122,7 @@ def _windows(weights: int, output: int, mask: int | None = None) -> Cut:
             _call(function, args, {**within, output: filtered})
             out[_at(k, part)] = filtered[_at(k, slice(part.start - first, part.stop - first))]
 
-        return Work(fill, n, out.size * args[weights].size, 2 * reach)
+        return Work(fill, n, out.size * args[weights].size * each, 2 * reach)
 
     return cut
 
@@ -152,8 +156,11 @@ def _points(function: Callable[..., Any], *args: Any) -> Work | None:
     def fill(part: slice) -> None:
         _call(function, args, {2: places[_at(k + 1, part)], 5: out[_at(k, part)]})
 
-    order = args[6]
-    return Work(fill, out.shape[k], out.size * (order + 1) ** x.ndim)
+    return Work(fill, out.shape[k], out.size * _steps_of_point(args[6], x.ndim))
+
+
+def _steps_of_point(order: int, ndim: int) -> int:
+    return _POINT + _WEIGHT * (order + 1) ** ndim
 
 
 # Of a shift that is a multiple of this, its sum with a number of an element has no rounding.
@@ -173,14 +180,14 @@ def _zoomed(function: Callable[..., Any], *args: Any) -> Work | None:
         moved = shifts + part.start * (np.arange(out.ndim) == k)
         _call(function, args, {2: moved, 3: out[_at(k, part)]})
 
-    return Work(fill, out.shape[k], out.size * (order + 1) ** out.ndim)
+    return Work(fill, out.shape[k], out.size * _steps_of_point(order, out.ndim))
 
 
 def _signals(function: Callable[..., Any], sos: Any, x: np.ndarray, zi: np.ndarray) -> Work | None:
     """Cut between signals, which are filtered in place."""
     if x.dtype == object:  # whose numbers are computed with under Python's lock
         return None
-    return Work(lambda part: function(sos, x[part], zi[part]), len(x), x.size * len(sos))
+    return Work(lambda part: function(sos, x[part], zi[part]), len(x), x.size * len(sos) * _SECTION)
 
 
 def _product(function: Callable[..., Any], n: int, *args: Any) -> Work:
@@ -261,7 +268,7 @@ CUTS = (
     Shared("scipy.ndimage._nd_image", "spline_filter1d", _between_lines),
     Shared("scipy.ndimage._nd_image", "correlate", _windows(weights=1, output=2)),
     Shared("scipy.ndimage._nd_image", "min_or_max_filter", _windows(weights=1, output=3)),
-    Shared("scipy.ndimage._nd_image", "rank_filter", _windows(weights=2, output=3)),
+    Shared("scipy.ndimage._nd_image", "rank_filter", _windows(weights=2, output=3, each=_RANKED)),
     Shared("scipy.ndimage._nd_image", "geometric_transform", _points),
     Shared("scipy.ndimage._nd_image", "zoom_shift", _zoomed),
     Shared("scipy.ndimage._nd_image", "binary_erosion", _erosion),
