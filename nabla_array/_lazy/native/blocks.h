@@ -17,6 +17,8 @@ enum { LEAST = 512, UNBUFFERED = 4096, CACHED = 1 << 13 };
 enum { SHORT = 192, SHORTEST = 48, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
 enum { GRAIN = 64 };
+/* Threads that have units of their own. */
+enum { MOST_STRETCHES = 16 };
 
 /* What a step does: something to each element; one for each row; one for each column (of some rows at a time); one for
  * each part of all elements (`run_fold`).
@@ -45,6 +47,14 @@ typedef struct {
     npy_intp itemsize, strides[MOST_DIMS];
 } Operand;
 
+/* Units that are one thread's, until others have nothing left of their own: the next that nobody has begun, and the end.
+ * Each lies in a line of the caches.
+ */
+typedef struct {
+    npy_intp next, end;
+    char rest[64 - 2 * sizeof(npy_intp)];
+} Stretch;
+
 typedef struct {
     int ndim, n_steps, n_operands;
     int is_table;          /* whether it is some rows, with operands that have one element for each (tables.h) */
@@ -59,7 +69,9 @@ typedef struct {
     npy_intp outer, length, rows, group, across, units;
     npy_intp pitch; /* elements from one row of a buffer to the next */
     int is_joined;  /* whether rows are run as one, with what lies between them in memory */
-    npy_intp next, grain; /* the unit that nobody has begun; how many a thread takes at once */
+    Stretch stretches[MOST_STRETCHES];
+    int n_stretches;
+    npy_intp grain; /* how many units a thread takes at once */
     int faults, step_faults[MOST_STEPS];
 } Job;
 
@@ -80,6 +92,33 @@ take_faults(void)
     }
     return found;
 #endif
+}
+
+/* Give each of some threads a stretch of the units: what it writes, it reads in the next job, from its own cache. */
+static void
+cut_stretches(Job *job, int threads)
+{
+    int n = threads < MOST_STRETCHES ? threads : MOST_STRETCHES;
+    job->n_stretches = n;
+    for (int k = 0; k < n; k++) {
+        job->stretches[k].next = job->units / n * k + job->units % n * k / n;
+        job->stretches[k].end = job->units / n * (k + 1) + job->units % n * (k + 1) / n;
+    }
+}
+
+/* Take some units of this thread's stretch, or of another's if it has none left; returns 0 where nothing is left. */
+static inline int
+take_units(Job *job, npy_intp grain, npy_intp *unit, npy_intp *end)
+{
+    for (int k = 0; k < job->n_stretches; k++) {
+        Stretch *s = &job->stretches[(my_place + k) % job->n_stretches];
+        if (__atomic_load_n(&s->next, __ATOMIC_RELAXED) < s->end &&
+            (*unit = __atomic_fetch_add(&s->next, grain, __ATOMIC_RELAXED)) < s->end) {
+            *end = *unit + grain < s->end ? *unit + grain : s->end;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Merge axes along which every array goes on where it was. */
@@ -452,10 +491,9 @@ work(void *given, char *memory)
 {
     Job *job = given;
     char *buffers[MOST_OPERANDS];
-    npy_intp unit;
+    npy_intp unit, end;
     prepare_buffers(job, memory, buffers);
-    while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {
-        npy_intp end = unit + job->grain < job->units ? unit + job->grain : job->units;
+    while (take_units(job, job->grain, &unit, &end)) {
         for (; unit < end; unit++) {
             (job->rows > 0 ? run_rows : run_piece)(job, unit, buffers);
         }
@@ -520,11 +558,10 @@ work_on_fold(void *given, char *memory)
 {
     Job *job = given;
     char *buffers[MOST_OPERANDS], *starts[MOST_OPERANDS];
-    npy_intp unit;
+    npy_intp unit, end;
     prepare_buffers(job, memory, buffers);
     begin_row(job, 0, starts);
-    while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {
-        npy_intp end = unit + job->grain < job->units ? unit + job->grain : job->units;
+    while (take_units(job, job->grain, &unit, &end)) {
         for (; unit < end; unit++) {
             npy_intp start = 0, n = job->dims[0];
             for (npy_intp half = job->units / 2; half > 0; half /= 2) {

@@ -33,7 +33,7 @@ run_once(const Sequence *sequence, char *const *bases, char *buffers)
                     job->operands[k].data = at(&op->places[k], bases);
                 }
             }
-            job->next = 0;
+            cut_stretches(job, 1);
             job->task(job, buffers);
         }
         else {

@@ -153,6 +153,7 @@ fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined, int is_
         quicken(&job->steps[s], PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, s), 0));
     }
     job->grain = job->units;
+    cut_stretches(job, 1);
     for (int k = 0; k < job->n_operands && k < PyTuple_GET_SIZE(places); k++) {
         Operand *o = &job->operands[k];
         PyObject *number = PyTuple_GET_ITEM(places, k);

@@ -136,7 +136,7 @@ work_on_table(void *given, char *memory)
     Job *job = given;
     char *buffers[2 * MOST_OPERANDS], *starts[MOST_OPERANDS];
     int others = job->n_slots + job->n_narrow;
-    npy_intp unit, wide = job->rows * job->length * job->widest;
+    npy_intp unit, end, wide = job->rows * job->length * job->widest;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
     for (int slot = 0; slot < others + job->n_copies; slot++) {
         buffers[slot] = memory;
@@ -147,7 +147,7 @@ work_on_table(void *given, char *memory)
     }
     copy_repeated(job, 1, job->rows, job->length, starts, buffers + others);
     take_faults();
-    while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
+    while (take_units(job, 1, &unit, &end)) {
         npy_intp start = unit * job->group * job->rows, stop = start + job->group * job->rows;
         for (npy_intp first = start; first < stop && first < job->dims[0]; first += job->rows) {
             run_block(job, unit, first == start, first, buffers);

@@ -87,7 +87,7 @@ static int
 run_job(Job *job, int lets_others)
 {
     int threads = threads_for(cost_of_job(job), job->size);
-    job->next = 0;
+    cut_stretches(job, threads);
     job->grain = job->units / (8 * threads);
     job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
     job->faults = 0;

@@ -24,6 +24,7 @@ typedef struct {
 
 static Worker workers[MOST_WORKERS];
 static int n_workers;
+static __thread int my_place; /* among those that share a task: 0 for the thread that has it */
 
 static char *
 with_room(Worker *w, size_t bytes)
@@ -68,6 +69,7 @@ static void
 serve(void *arg)
 {
     Worker *w = arg;
+    my_place = (int)(w - workers) + 1;
     for (;;) {
         PyThread_acquire_lock(w->go, WAIT_LOCK);
         __atomic_store_n(&w->is_called, 0, __ATOMIC_SEQ_CST);
