@@ -2,7 +2,7 @@
  * would take longer than to make the job.
  */
 
-static PyObject *slice_prim;                   /* the primitive of slices */
+static PyObject *slice_prim, *select_prim;     /* the primitives of slices, and of `where` */
 static Py_ssize_t a_dtype, a_weight, a_nbytes; /* where an Aval has these */
 static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static PyObject *stats;       /* counts evaluations */
@@ -59,7 +59,8 @@ cost_of_graph(const Graph *g, PyArray_Descr *dtype)
 {
     npy_intp cost = 0;
     for (int k = 0; k < g->n_steps; k++) {
-        cost += cost_of(known_loops[place_of(SLOT(step_in(g, k), n_prim))].ufunc, dtype->type_num);
+        PyUFuncObject *ufunc = known_loops[place_of(SLOT(step_in(g, k), n_prim))].ufunc;
+        cost += ufunc == NULL ? 1 : cost_of(ufunc, dtype->type_num);
     }
     return cost;
 }
@@ -68,7 +69,8 @@ cost_of_graph(const Graph *g, PyArray_Descr *dtype)
 static int
 is_for_loops(const Graph *g)
 {
-    PyObject *aval = SLOT(PyTuple_GET_ITEM(SLOT(step_in(g, g->n_steps - 1), n_inputs), 0), n_aval);
+    PyObject *inputs = SLOT(step_in(g, g->n_steps - 1), n_inputs);
+    PyObject *aval = SLOT(PyTuple_GET_ITEM(inputs, PyTuple_GET_SIZE(inputs) - 1), n_aval); /* the first may be a mask */
     npy_intp bytes = aval_bytes(aval);
     enum mode now = mode();
     if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
@@ -93,20 +95,49 @@ set_node(Job *job, int k, const Graph *g)
     size_t place = place_of(SLOT(node, n_prim));
     PyUFuncObject *ufunc = known_loops[place].ufunc;
     PyArray_Descr *from = NULL, *to = aval_dtype(SLOT(node, n_aval));
-    if (PyTuple_GET_SIZE(inputs) != ufunc->nin) {
+    int nin = ufunc == NULL ? 3 : ufunc->nin;
+    if (PyTuple_GET_SIZE(inputs) != nin) {
         return 0;
     }
-    for (int i = 0; i < ufunc->nin; i++) {
+    for (int i = 0; i < nin; i++) {
         const Met *met = met_in(g, PyTuple_GET_ITEM(inputs, i));
         PyArray_Descr *dtype = aval_dtype(SLOT(met->node, n_aval));
-        if (i > 0 && dtype->type_num != from->type_num) {
+        if (i > 0 && dtype->type_num != from->type_num && ufunc != NULL) {
             return 0;
         }
         from = dtype;
-        job->steps[k].args[i] = met->number / 3 + (met->number % 3 == 0 ? 0 : g->n_steps);
+        job->steps[k].args[i] = met->number / 3 + (met->number % 3 == 0 ? 0 : job->n_steps);
+    }
+    if (ufunc == NULL) { /* of a mask, and two operands of one aval (`_select_aval`) */
+        return set_step(job, k, Py_None, EACH, from, to, 0);
     }
     return from->type_num < 64 && known_loops[place].types >> from->type_num & 1 &&
            set_step(job, k, (PyObject *)ufunc, EACH, from, to, 0) && job->steps[k].result == to->type_num;
+}
+
+/* Put the steps of a graph, behind which there are others, and its leaves into a job; returns 0 where something is not for
+ * this.
+ */
+static int
+set_graph(const Graph *g, Job *job, int others)
+{
+    npy_intp dims[MOST_DIMS];
+    int ndim = dims_of(SLOT(step_in(g, g->n_steps - 1), n_aval), dims);
+    if (ndim < 0 || g->n_steps + others > MOST_STEPS || g->n_steps + others + g->n_leaves > MOST_OPERANDS) {
+        return 0;
+    }
+    begin_job(job, g->n_steps + others, g->n_leaves, ndim, dims, 0);
+    for (int i = 0; i < g->n_leaves; i++) {
+        if (!set_array(job, job->n_steps + i, VALUE_OF(leaf_in(g, i)->node))) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < g->n_steps; k++) {
+        if (!set_node(job, k, g)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Put a graph, and the arrays that hold what others need of it, into a job.
@@ -117,29 +148,19 @@ set_node(Job *job, int k, const Graph *g)
 static int
 make_job(const Graph *g, Job *job, PyArrayObject *into, PyObject **values)
 {
-    npy_intp dims[MOST_DIMS];
-    int last = g->n_steps - 1, ndim = dims_of(SLOT(step_in(g, last), n_aval), dims);
-    if (ndim < 0) {
+    int last = g->n_steps - 1;
+    if (!set_graph(g, job, 0)) {
         return 0;
-    }
-    begin_job(job, g->n_steps, g->n_leaves, ndim, dims, 0);
-    for (int i = 0; i < g->n_leaves; i++) {
-        if (!set_array(job, g->n_steps + i, VALUE_OF(leaf_in(g, i)->node))) {
-            return 0;
-        }
     }
     for (int k = 0; k <= last; k++) {
         const Met *met = &g->met[g->met[k].step];
-        if (!set_node(job, k, g)) {
-            return 0;
-        }
         if (k == last && into != NULL) {
             values[k] = Py_NewRef((PyObject *)into);
         }
         else if (k == last || is_held_outside(met)) {
             PyArray_Descr *dtype = aval_dtype(SLOT(met->node, n_aval));
             Py_INCREF(dtype);
-            values[k] = new_array(dtype, ndim, dims);
+            values[k] = new_array(dtype, job->ndim, job->dims);
         }
         else {
             continue;

@@ -349,8 +349,7 @@ result_of(Fast *f, PyObject *x, PyObject *value)
 static inline int
 is_own_product(PyObject *x)
 {
-    PyObject *node = NODE(x);
-    return has_loop(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
+    return is_own_pending(x) && SLOT(NODE(x), n_prim) == product;
 }
 
 /* Return the dtype that a call gives besides a list; NULL where it gives anything else. */
@@ -415,6 +414,9 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_CLEAR(value);
     }
     if (f->reduction != NULL && (value = reduced(f->reduction, args, n, names)) != NULL) {
+        return value;
+    }
+    if (f->is_where && n == 3 && keywords == 0 && ((value = record_select(args[0], args[1], args[2])) != NULL || PyErr_Occurred())) {
         return value;
     }
     if (f->is_ufunc && keywords == 0 && n == f->nin && n <= 2 &&

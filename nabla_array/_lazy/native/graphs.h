@@ -4,7 +4,9 @@ static PyTypeObject *Node;
 static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
 static PyObject *no_params;                            /* the dict of a node without any */
 
-/* The ufuncs that elementwise primitives are, by the primitive, with the dtypes of which loops here may be used. */
+/* The ufuncs that elementwise primitives are, by the primitive, with the dtypes of which loops here may be used; of `select`,
+ * which is none, NULL.
+ */
 enum { MOST_LOOPS = 512 };
 static struct {
     PyObject *prim;
@@ -31,8 +33,8 @@ learn_loops(PyObject *prim, PyUFuncObject *ufunc, npy_uint64 types)
     size_t place = place_of(prim);
     if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
         known_loops[place].prim = Py_NewRef(prim);
-        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef((PyObject *)ufunc);
-        known_loops[place].types = strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
+        known_loops[place].ufunc = (PyUFuncObject *)Py_XNewRef((PyObject *)ufunc);
+        known_loops[place].types = ufunc != NULL && strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
         many++;
     }
     return known_loops[place].prim == prim;
@@ -45,7 +47,7 @@ is_claimed(PyObject *node)
     return PyLong_AsLongLong(SLOT(node, n_depth)) >= (long long)1 << 40;
 }
 
-/* Say whether a node is pending, nobody computes it, and a ufunc does: no error state is noted in its params. */
+/* Say whether a node is pending, nobody computes it, and a loop does: no error state is noted in its params. */
 static inline int
 has_loop(PyObject *node)
 {

@@ -455,6 +455,7 @@ static const struct {
     {&scalar_node, &PyBaseObject_Type},
     {&stats, &PyBaseObject_Type},
     {&slice_prim, &PyBaseObject_Type},
+    {&select_prim, &PyBaseObject_Type},
     {&cores, &PyLong_Type},
     {&openers, &PyList_Type},
     {&order_step, &PyBaseObject_Type},
@@ -514,6 +515,7 @@ setup(PyObject *module, PyObject *args)
     PyType_Modified(Array);
     Node->tp_dealloc = Part->tp_dealloc = Exported->tp_dealloc = node_let_go;
     View->tp_dealloc = view_let_go;
+    learn_loops(select_prim, NULL, 0);
     Node->tp_vectorcall = make_node;
     Part->tp_vectorcall = make_part;
     Array->tp_vectorcall = make_array;

@@ -377,13 +377,19 @@ is_near(PyObject *node)
     return Py_TYPE(node) == Part || has_loop(node);
 }
 
-/* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
+/* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. `n` may be NULL; so may
+ * `mask`, of what chooses.
+ */
 static int
-result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
+result_dims(PyObject *m, PyObject *n, PyObject *mask, PyArray_Descr *dtype, npy_intp *dims)
 {
     npy_intp others[MOST_DIMS], bytes = PyDataType_ELSIZE(dtype);
     int ndim = dims_of(SLOT(m, n_aval), dims), many = n == NULL ? 0 : dims_of(SLOT(n, n_aval), others), is_part;
-    if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
+    if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) < 0) {
+        return -1;
+    }
+    many = mask == NULL ? 0 : dims_of(SLOT(mask, n_aval), others);
+    if (many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
         return -1;
     }
     for (int axis = 0; axis < ndim; axis++) {
@@ -398,6 +404,7 @@ result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
     /* What parts are spread to, on the way to something large, is for plans. */
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
+    is_part |= mask != NULL && is_near(mask) && PyTuple_GET_SIZE(SLOT(SLOT(mask, n_aval), a_shape)) == ndim;
     return !is_part && bytes >= large_bytes && mode() != HOST_MODE && !is_quick(1, dtype, bytes) ? -1 : ndim;
 }
 
@@ -465,7 +472,7 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
     dtype = common_dtype(m != NULL ? m : n, m != NULL ? n : NULL);
     if (dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1) ||
         ((f->op == POW || f->op == DIVIDE) && PyTypeNum_ISINTEGER(dtype->type_num)) || /* raises, or is told of, at once */
-        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, dtype, dims)) < 0) {
+        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, NULL, dtype, dims)) < 0) {
         return NULL;
     }
     ufunc = (PyUFuncObject *)f->host;
@@ -498,6 +505,60 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
     Py_XDECREF(aval);
     Py_XDECREF(m);
     Py_XDECREF(n);
+    return out;
+}
+
+/* Record `where(mask, x, y)` as operators are recorded; NULL, without an error, where it is to be done at once, or left to
+ * Python.
+ */
+static PyObject *
+record_select(PyObject *mask, PyObject *x, PyObject *y)
+{
+    PyObject *given[3] = {mask, x, y}, *in[3] = {NULL, NULL, NULL}, *avals[3] = {NULL, NULL, NULL}, *inputs = NULL, *out = NULL;
+    npy_intp dims[MOST_DIMS];
+    PyArray_Descr *dtype;
+    int ndim, is_good;
+    for (int i = 0; i < 3; i++) {
+        if (IS_ARRAY(given[i])) {
+            renew(given[i]);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        if (IS_ARRAY(given[i]) && (in[i] = operand(given[i])) == NULL) {
+            return NULL;
+        }
+    }
+    if (in[0] == NULL || aval_dtype(SLOT(in[0], n_aval))->type_num != NPY_BOOL || (in[1] == NULL && in[2] == NULL)) {
+        return NULL;
+    }
+    dtype = common_dtype(in[1] != NULL ? in[1] : in[2], in[1] != NULL ? in[2] : NULL);
+    if (dtype == NULL || (ndim = result_dims(in[1] != NULL ? in[1] : in[2], in[1] != NULL ? in[2] : NULL, in[0], dtype, dims)) < 0) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        Py_XINCREF(in[i]);
+    }
+    avals[0] = find_aval(ndim, dims, truth_dtype);
+    avals[1] = find_aval(ndim, dims, dtype);
+    avals[2] = Py_XNewRef(avals[1]);
+    is_good = avals[0] != NULL && avals[1] != NULL;
+    for (int i = 0; i < 3 && is_good; i++) {
+        in[i] = in[i] == NULL ? Py_XNewRef(node_of_number(avals[i], given[i], 0)) : fitted(in[i], avals[i], ndim, dims);
+        is_good = in[i] != NULL;
+        if (is_good) {
+            compute_deep(in[i]);
+        }
+    }
+    if (is_good && (inputs = PyTuple_Pack(3, in[0], in[1], in[2])) != NULL) {
+        out = pending_array_of(select_prim, no_params, inputs, avals[1]);
+    }
+    if (out != NULL) {
+        note_reader(NODE(out));
+    }
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(avals[i]);
+        Py_XDECREF(in[i]);
+    }
     return out;
 }
 

@@ -13,6 +13,14 @@ static const Reduction reductions[] = {
     {"all", "logical_and", 0}, {"mean", "add", 'm'}, {"var", "add", 'v'},     {"std", "add", 's'},
 };
 
+/* Say whether an array is pending, and nobody else has it. */
+static inline int
+is_own_pending(PyObject *x)
+{
+    PyObject *node = NODE(x);
+    return has_loop(node) && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
+}
+
 /* Deviations that are made at a time: they stay in the nearest cache. */
 enum { DEVIATIONS_AT_ONCE = 1 << 11 };
 
@@ -57,9 +65,9 @@ typedef struct {
 
 /* Find how an array is reduced along axes; returns 0 where these do not lie beside each other, or are not plain. */
 static int
-cut_axes(Cut *cut, PyArrayObject *x, PyObject *axes, int keeps)
+cut_axes(Cut *cut, int ndim, const npy_intp *dims, PyObject *axes, int keeps)
 {
-    int ndim = PyArray_NDIM(x), is_reduced[NPY_MAXDIMS] = {0}, first = ndim, axis, n = 0;
+    int is_reduced[NPY_MAXDIMS] = {0}, first = ndim, axis, n = 0;
     int is_tuple = PyTuple_CheckExact(axes);
     for (Py_ssize_t i = 0; axes != Py_None && i < (is_tuple ? PyTuple_GET_SIZE(axes) : 1); i++) {
         if (!is_axis(is_tuple ? PyTuple_GET_ITEM(axes, i) : axes, ndim, &axis) || is_reduced[axis]++) {
@@ -77,7 +85,7 @@ cut_axes(Cut *cut, PyArrayObject *x, PyObject *axes, int keeps)
     }
     *cut = (Cut){.outer = 1, .many = 1, .inner = 1};
     for (axis = 0; axis < ndim; axis++) {
-        npy_intp length = PyArray_DIM(x, axis);
+        npy_intp length = dims[axis];
         int is_own = axis >= first && axis < first + n;
         if (is_own && axes != Py_None && !is_reduced[axis]) {
             return 0; /* something lies between them */
@@ -208,13 +216,78 @@ sum_deviations(const Step *add, const Cut *cut, char *from, char *to, npy_intp i
     }
 }
 
-/* Write what a reduction gives. */
-static void
+/* Elements from which all of an array are reduced in parts. */
+enum { WORTH_FOLDING = 2 * WORTH_TELLING };
+
+/* Say whether the parts of an array that threads reduce make what NumPy's one loop does, to the bit. */
+static int
+is_foldable(const Reduction *r, int type)
+{
+    int is_product = r->ufunc[0] == 'm' && r->ufunc[1] == 'u', is_sum = r->ufunc[0] == 'a';
+    return PyTypeNum_ISINTEGER(type) || (!is_product && !PyTypeNum_ISCOMPLEX(type)) || (is_sum && PyTypeNum_ISFLOAT(type));
+}
+
+/* Have threads reduce all elements that the last step but one makes, or that there are, to one; returns 0, without an error,
+ * where that is not for this.
+ */
+static int
+fold_all(Job *job, const Step *reduce, int source, npy_intp itemsize, char *to)
+{
+    int last = job->n_steps - 1;
+    Operand *o = &job->operands[last];
+    Step *step = &job->steps[last];
+    char *parts, one[sizeof(step->identity)];
+    *step = *reduce;
+    step->kind = FOLD;
+    step->args[0] = source;
+    step->args[1] = last;
+    *o = (Operand){.itemsize = itemsize};
+    parts = cut_job(job) ? PyMem_Malloc((size_t)(job->units * itemsize)) : NULL;
+    if (parts == NULL) {
+        return 0;
+    }
+    o->data = parts;
+    o->strides[0] = itemsize;
+    if (run_job(job, 0) < 0) {
+        PyMem_Free(parts);
+        return 0;
+    }
+    for (npy_intp many = job->units / 8; many > 0; many /= 8) { /* halves of halves, as NumPy adds up eight */
+        for (npy_intp i = 0; i < many; i++) {
+            reduce_to(step, one, parts + 8 * i * itemsize, itemsize, 8, itemsize);
+            memcpy(parts + i * itemsize, one, (size_t)itemsize);
+        }
+    }
+    memcpy(to, parts, (size_t)itemsize);
+    PyMem_Free(parts);
+    return 1;
+}
+
+/* Reduce all elements of an array to one as `fold_all` does, and note the faults that were seen. */
+static int
+fold_array(const Step *step, PyArrayObject *x, char *to, int *faults)
+{
+    Job job;
+    npy_intp size = PyArray_SIZE(x);
+    begin_job(&job, 1, 1, 1, &size, 0);
+    job.operands[1] = (Operand){.data = PyArray_BYTES(x), .itemsize = PyArray_ITEMSIZE(x), .strides = {PyArray_ITEMSIZE(x)}};
+    if (!fold_all(&job, step, 1, PyArray_ITEMSIZE(x), to)) {
+        return 0;
+    }
+    *faults |= job.faults;
+    return 1;
+}
+
+/* Write what a reduction gives; returns the faults that were seen. */
+static int
 reduce_array(const Reduction *r, const Step *step, const Cut *cut, PyArrayObject *x, double correction, char *to)
 {
     npy_intp itemsize = PyArray_ITEMSIZE(x), n = cut->outer * cut->inner;
-    int type = PyArray_DESCR(x)->type_num;
-    reduce_tables(step, cut, PyArray_BYTES(x), to, itemsize);
+    int type = PyArray_DESCR(x)->type_num, faults = 0;
+    take_faults();
+    if (n > 1 || cut->many < WORTH_FOLDING || !is_foldable(r, type) || !fold_array(step, x, to, &faults)) {
+        reduce_tables(step, cut, PyArray_BYTES(x), to, itemsize);
+    }
     if (r->moment != 0) {
         divide(to, n, type, (double)cut->many, 0);
     }
@@ -222,6 +295,7 @@ reduce_array(const Reduction *r, const Step *step, const Cut *cut, PyArrayObject
         sum_deviations(step, cut, PyArray_BYTES(x), to, itemsize, type);
         divide(to, n, type, (double)cut->many - correction, r->moment == 's');
     }
+    return faults | take_faults();
 }
 
 /* Read the arguments of a reduction behind the array; returns 0 for what is not so simple. */
@@ -280,6 +354,51 @@ computes_in(const Reduction *r, PyArray_Descr *dtype)
     return type == NPY_CDOUBLE || type == NPY_CFLOAT || (PyTypeNum_ISINTEGER(type) && PyDataType_ELSIZE(dtype) == 8);
 }
 
+/* Return what a reduction of all elements gives for a pending array that nobody else has, whose elements nobody sees; NULL,
+ * without an error, where that is not so simple.
+ */
+static PyObject *
+reduced_unseen(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *node = NODE(args[0]), *axes, *value = NULL;
+    PyArray_Descr *dtype = aval_dtype(SLOT(node, n_aval));
+    npy_intp dims[MOST_DIMS];
+    const Step *step;
+    double correction;
+    int keeps, ndim = dims_of(SLOT(node, n_aval), dims), done;
+    Cut cut;
+    Graph g;
+    Job job;
+    if (ndim < 0 || PyTuple_GET_SIZE(SLOT(args[0], x_levels)) != 0 || SLOT(args[0], x_view) != Py_None || aval_bytes(SLOT(node, n_aval)) < WORTH_FOLDING * PyDataType_ELSIZE(dtype) || r->moment == 'v' ||
+        r->moment == 's' || !computes_in(r, dtype) || !is_foldable(r, dtype->type_num) ||
+        !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) || !cut_axes(&cut, ndim, dims, axes, keeps) ||
+        cut.outer * cut.inner != 1 || (step = step_of_reduction(r, dtype)) == NULL) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
+    begin_graph(&g);
+    done = value != NULL && has_loop(node) && walk(&g, node, &loops_only) == WALKED && is_for_loops(&g) && set_graph(&g, &job, 1);
+    for (int k = 0; done && k < g.n_steps - 1; k++) {
+        done = !is_held_outside(&g.met[g.met[k].step]);
+    }
+    take_faults();
+    done = done && fold_all(&job, step, g.n_steps - 1, PyDataType_ELSIZE(dtype), PyArray_BYTES((PyArrayObject *)value));
+    if (done && r->moment == 'm') {
+        divide(PyArray_BYTES((PyArrayObject *)value), 1, dtype->type_num, (double)cut.many, 0);
+    }
+    if (!done || are_wanted(job.faults | take_faults())) {
+        Py_CLEAR(value);
+    }
+    PyErr_Clear(); /* told elsewhere */
+    if (value == NULL) {
+        return NULL;
+    }
+    n_evaluations++;
+    count_evaluation();
+    return known_array(value, NULL);
+}
+
 /* Return what a reduction gives for an array at hand, by its name or a method's; NULL, without an error, where that is not
  * so simple, or has faults of which somebody is to hear.
  */
@@ -287,28 +406,31 @@ static PyObject *
 reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     int is_ours = IS_ARRAY(args[0]), is_numpys = PyArray_CheckExact(args[0]) && is_native((PyArrayObject *)args[0]);
-    PyArrayObject *x = is_ours ? fresh(args[0]) : is_numpys ? (PyArrayObject *)args[0] : NULL;
-    PyObject *axes, *value = NULL;
+    PyObject *axes, *value = is_ours && is_own_pending(args[0]) ? reduced_unseen(r, args, n, names) : NULL;
+    PyArrayObject *x;
     PyArray_Descr *dtype;
     const Step *step;
     double correction;
     int keeps;
     Cut cut;
+    if (value != NULL) {
+        return value;
+    }
+    x = is_ours ? fresh(args[0]) : is_numpys ? (PyArrayObject *)args[0] : NULL;
     if (x == NULL || PyArray_SIZE(x) == 0 || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISBEHAVED_RO(x) ||
         PyArray_NBYTES(x) >= part_bytes || !((is_ours && is_at_hand(NODE(args[0]))) || tiny() > 0)) {
         return NULL;
     }
     dtype = PyArray_DESCR(x);
     if (!computes_in(r, dtype) || !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) ||
-        !cut_axes(&cut, x, axes, keeps) || (double)cut.many <= correction || (step = step_of_reduction(r, dtype)) == NULL) {
+        !cut_axes(&cut, PyArray_NDIM(x), PyArray_DIMS(x), axes, keeps) || (double)cut.many <= correction || (step = step_of_reduction(r, dtype)) == NULL) {
         return NULL;
     }
     Py_INCREF(dtype);
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
     if (value != NULL) {
-        take_faults();
-        reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value));
-        if (!step->is_quiet && are_wanted(take_faults())) {
+        int faults = reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value));
+        if (!step->is_quiet && are_wanted(faults)) {
             Py_CLEAR(value);
         }
     }

@@ -20,6 +20,7 @@ from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.contraction import matmul
 from ..._lazy.ops.creation import scalar_node
+from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.structure import slice_
 from ..._lazy.rules.levels import seeing
 from ..._lazy.stats import stats
@@ -247,7 +248,7 @@ if compiled is not None:
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes, PACKAGE),
         *(settings, overrides, active),
-        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
+        *(NO_PARAMS, scalar_node, stats, slice_, select, os.cpu_count() or 1, openers, order_step),
         *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),
     )
     limit()

@@ -10,6 +10,7 @@ import tracemalloc
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -98,6 +99,49 @@ def test_bits_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
                 mine = np.asarray(mine)
                 assert mine.dtype == wanted.dtype
                 assert mine.tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def choices(lib: Any, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    """Return what `where` makes of arrays that are known or pending, of rows and columns, and of numbers."""
+    mask, number = at(x) != at(y), True if x.dtype == bool else 3
+    first = lib.where(mask, at(x), at(y, 1))
+    return [
+        first,
+        lib.where(mask & (at(x, 1) != first), first, at(x, 2) | at(y) if x.dtype.kind in "iub" else at(y)),
+        lib.where(mask, number, at(y)),
+        lib.where(mask, at(x), number),
+        lib.where(mask[..., :1], at(x), at(y, 1)),
+        lib.where(mask, at(x)[..., :1], at(y)[..., -1:]),
+        lib.where(mask, at(x), lib.astype(at(y), np.dtype("D"))),
+        lib.where(mask, at(x), at(y)[(0,) * x.ndim]),
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_choices_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
+    x, y = operands(shape, dtype, 9)
+    for threads in (1, 3):
+        with xp.config(threads=threads), recorded_from(1):
+            found = choices(xp, xp.asarray(x), xp.asarray(y))  # type: ignore[arg-type]
+            assert compiled is None or found[1]._node.prim is e.select
+            for mine, wanted in zip(found, choices(np, x, y), strict=True):
+                assert np.asarray(mine).dtype == wanted.dtype
+                assert np.asarray(mine).tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def test_choices_that_are_not_recorded_are_numpys() -> None:
+    x = np.linspace(-1, 1, 90)
+    mine = xp.asarray(x)
+    with recorded_from(1):
+        for condition in (x, x > 0, [True] * 90, True):
+            given = xp.asarray(condition) if isinstance(condition, np.ndarray) else condition
+            np.testing.assert_array_equal(xp.where(given, mine, 2.0), np.where(condition, x, 2.0))
+        with pytest.raises(ValueError, match=r"where: .*\(90,\).*\(7,\)"):
+            xp.where(mine > 0, mine, mine[:7])
+        integers = xp.asarray(np.arange(90))
+        assert xp.where(mine > 0, integers, 2.5).dtype == np.float64
+        np.testing.assert_array_equal(xp.where(mine > 0, integers, 2.5), np.where(x > 0, np.arange(90), 2.5))
 
 
 def test_what_is_held_is_read_as_it_lies() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.dispatch import fastpath
+from nabla_array.transforms import vmap
 
 SHAPES = [(1,), (7,), (1000,), (3, 5), (50, 20), (1, 8), (9, 1), (4, 5, 6), (2, 1, 9)]
 DTYPES = "?bhilBHILfdFD"
@@ -49,6 +50,51 @@ def test_bits(name: str, dtype: str) -> None:
             exact = dtype not in "FD" or name not in ("var", "std")
             same(found, getattr(np, name)(a, **options), exact)
             same(fastpath.behind(getattr(xp, name))(xp.asarray(a), **options), found, bits=False)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [16_383, 16_384, 20_001, 65_536, 131_073])
+def test_bits_of_what_threads_reduce(size: int, dtype: str) -> None:
+    a: np.ndarray = np.random.default_rng(size).standard_normal(size) * 3
+    a = a > 0 if dtype == "?" else a.astype(dtype)
+    x, shape = xp.asarray(a), (size // 3, 3) if size % 3 == 0 else (size, 1)
+    for threads, name in itertools.product((1, 3), NAMES):
+        if dtype in "FD" and name in ("max", "min"):
+            continue
+        exact = dtype not in "FD" or name not in ("var", "std")
+        with xp.config(threads=threads):
+            for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
+                same(getattr(xp, name)(x, **options), getattr(np, name)(a, **options), exact)
+                # ... of what is pending, which nobody else has, or somebody has
+                same(getattr(xp, name)(x == x, **options), getattr(np, name)(a == a, **options), exact)
+                if dtype == "?":
+                    continue
+                wanted = getattr(np, name)(a * a + a, **options)
+                same(getattr(xp, name)(x * x + x, **options), wanted, exact)
+                square = x * x
+                same(getattr(xp, name)(square + x, **options), wanted, exact)
+                same(square, a * a)
+            same(getattr(xp, name)(xp.reshape(x, shape)), getattr(np, name)(a.reshape(shape)), exact)
+
+
+def test_faults_of_what_threads_reduce_are_told_of() -> None:
+    x = xp.asarray(np.full(50_000, 1e305))
+    with xp.config(float_warnings=True, threads=3), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="overflow encountered in reduce"):
+            float(xp.sum(x))
+        with pytest.raises(RuntimeWarning, match="overflow encountered in multiply"):
+            float(xp.max(x * x))
+        with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide"):
+            float(xp.mean(x / (x - x)))
+        assert xp.max(x) == xp.min(x * 1.0) == 1e305
+
+
+def test_a_batch_is_reduced_example_by_example() -> None:
+    a = np.random.default_rng(0).random((3, 20_000))
+    found = vmap(lambda row: xp.sum(row * row))(xp.asarray(a))
+    np.testing.assert_allclose(found, (a * a).sum(axis=1), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["var", "std"])
