@@ -108,7 +108,7 @@ def test_warm_compiles_all_of_a_script_together(tmp_path: Path) -> None:
     script, cache, log = tmp_path / "script.py", tmp_path / "cache", tmp_path / "batches"
     script.write_text(
         "import nabla_array as xp\n"
-        "x = xp.eval(xp.linspace(0.0, 1.0, 1 << 18))\n"
+        "x = xp.eval(xp.linspace(0.0, 1.0, 1 << 19))\n"
         "for f in (xp.sqrt, xp.square):\n"
         "    assert float((f(x) * 2.0 + x)[-1]) == 3.0\n"
     )

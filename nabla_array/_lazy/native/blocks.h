@@ -296,12 +296,16 @@ common_pitch(Job *job)
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
 }
 
+/* Return the size of the widest element, or of the widest in a buffer. */
 static npy_intp
-widest_item(Job *job)
+widest_item(Job *job, int in_buffer)
 {
     npy_intp widest = 1;
     for (int k = 0; k < job->n_operands; k++) {
-        widest = job->operands[k].itemsize > widest ? job->operands[k].itemsize : widest;
+        const Operand *o = &job->operands[k];
+        if (o->itemsize > widest && (!in_buffer || o->data == NULL || o->copy >= 0)) {
+            widest = o->itemsize;
+        }
     }
     return widest;
 }
@@ -311,8 +315,8 @@ static npy_intp
 block_size(Job *job)
 {
     int many = job->n_slots + job->n_copies;
-    npy_intp size = many == 0 ? UNBUFFERED : CACHED / (job->widest * many);
-    return size < LEAST ? LEAST : size;
+    npy_intp size = many == 0 ? UNBUFFERED : CACHED / (widest_item(job, 1) * many);
+    return size < LEAST ? LEAST : size > UNBUFFERED ? UNBUFFERED : size;
 }
 
 /* Note the faults of a step. A truth value is none's result: what NumPy compares may be nan. */
@@ -547,6 +551,7 @@ cut_blocks(Job *job)
         job->units = outer * job->across;
     }
     job->task = work;
+    job->widest = widest_item(job, 1);
     job->bytes = buffer_bytes(job);
 }
 

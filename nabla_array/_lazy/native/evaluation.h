@@ -46,11 +46,15 @@ become_part(PyObject *node)
 
 /* Say whether MAX, which has no complex numbers, gains nothing by what costs so much for each element of some bytes: a call
  * of it takes as long as half a million sums, which is the number of bytes from which arrays are large, too.
+ *
+ * `is_last`: nothing is recorded on top of it first, with which it could be one program. Then that takes four times as
+ * much, since MAX's loops are no quicker than NumPy's, but for those of them that know no vectors.
  */
 static inline int
-is_quick(npy_intp cost, PyArray_Descr *dtype, npy_intp bytes)
+is_quick(npy_intp cost, PyArray_Descr *dtype, npy_intp bytes, int is_last)
 {
-    return PyTypeNum_ISCOMPLEX(dtype->type_num) || cost * (bytes / PyDataType_ELSIZE(dtype)) <= large_bytes;
+    return PyTypeNum_ISCOMPLEX(dtype->type_num) ||
+           cost * (bytes / PyDataType_ELSIZE(dtype)) <= (is_last ? 4 * large_bytes : large_bytes);
 }
 
 /* Return what a graph costs for each element, which are of a dtype. */
@@ -67,7 +71,7 @@ cost_of_graph(const Graph *g, PyArray_Descr *dtype)
 
 /* Say whether a graph is for loops here: what is large, stands on no part, and is for MAX to see, is for plans. */
 static int
-is_for_loops(const Graph *g)
+is_for_loops(const Graph *g, int is_last)
 {
     PyObject *inputs = SLOT(step_in(g, g->n_steps - 1), n_inputs);
     PyObject *aval = SLOT(PyTuple_GET_ITEM(inputs, PyTuple_GET_SIZE(inputs) - 1), n_aval); /* the first may be a mask */
@@ -76,7 +80,7 @@ is_for_loops(const Graph *g)
     if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
         return 0;
     }
-    if (bytes < large_bytes || now == HOST_MODE || is_quick(cost_of_graph(g, aval_dtype(aval)), aval_dtype(aval), bytes)) {
+    if (bytes < large_bytes || now == HOST_MODE || is_quick(cost_of_graph(g, aval_dtype(aval)), aval_dtype(aval), bytes, is_last)) {
         return 1;
     }
     for (int i = 0; i < g->n_leaves; i++) {
@@ -231,13 +235,13 @@ note_faults_of(PyObject *prim, PyObject *params, PyObject *aval, int seen)
 
 /* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. */
 static int
-run_graph(const Graph *g, PyArrayObject *into)
+run_graph(const Graph *g, PyArrayObject *into, int is_last)
 {
     Job job;
     PyObject *values[MOST_STEPS], *kept[MOST_STEPS], *held[MOST_STEPS];
     int n = g->n_steps, n_held, done, is_heard;
     memset(values, 0, sizeof(*values) * (size_t)n);
-    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job);
+    done = is_for_loops(g, is_last) && make_job(g, &job, into, values) && cut_job(&job);
     for (n_held = 0; done && n_held < n; n_held++) { /* others may have a part of it computed, and let go of the rest */
         held[n_held] = Py_NewRef(step_in(g, n_held));
     }
@@ -272,9 +276,9 @@ run_graph(const Graph *g, PyArrayObject *into)
 
 static const Reach loops_only = {.is_small = 1};
 
-/* Compute a pending node that has a loop; returns 0, without an error, where Python must. */
+/* Compute a pending node that has a loop, as `is_quick` says; returns 0, without an error, where Python must. */
 static int
-run_loops(PyObject *root)
+run_looked_at(PyObject *root, int is_last)
 {
     Graph g;
     enum walked how;
@@ -284,10 +288,16 @@ run_loops(PyObject *root)
     do {
         begin_graph(&g);
         how = has_loop(root) ? walk(&g, root, &loops_only) : NOT_FOR_LOOPS; /* others may have had it computed */
-    } while (how == TOO_MUCH && g.n_steps > 0 && run_loops(step_in(&g, g.n_steps - 1)));
-    done = how == WALKED ? run_graph(&g, NULL) : VALUE_OF(root) != Py_None;
+    } while (how == TOO_MUCH && g.n_steps > 0 && run_looked_at(step_in(&g, g.n_steps - 1), is_last));
+    done = how == WALKED ? run_graph(&g, NULL, is_last) : VALUE_OF(root) != Py_None;
     Py_DECREF(root);
     return done;
+}
+
+static inline int
+run_loops(PyObject *root)
+{
+    return run_looked_at(root, 0);
 }
 
 /* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes
@@ -642,5 +652,5 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
         arrays++;
     }
     arrays += (PyObject *)part != value;
-    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_graph(&g, part);
+    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_graph(&g, part, 0);
 }

@@ -402,16 +402,22 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* run(node): compute a node if it is pending, and loops here can, and tell of its faults; returns whether that was done */
+/* run(node, is_last): compute a node if it is pending, and loops here can, and tell of its faults; returns whether that was
+ * done. `is_last`: nothing else is looked at.
+ */
 static PyObject *
-run(PyObject *module, PyObject *node)
+run(PyObject *module, PyObject *args)
 {
-    int done = 0;
+    PyObject *node;
+    int done = 0, is_last;
+    if (!PyArg_ParseTuple(args, "Op", &node, &is_last)) {
+        return NULL;
+    }
     if (has_loop(node)) {
         if (wait_for_lock() < 0) {
             return NULL;
         }
-        done = has_loop(node) && run_loops(node);
+        done = has_loop(node) && run_looked_at(node, is_last);
         unlock();
     }
     return tell_noted() < 0 ? NULL : PyBool_FromLong(done);
@@ -530,7 +536,7 @@ static PyMethodDef methods[] = {
     {"stable_order", stable_order, METH_O, "Return a stable order along the last axis, or None."},
     {"merge", (PyCFunction)(void (*)(void))merge, METH_FASTCALL, "Merge two sorted lines of numbers."},
     {"number_operand", (PyCFunction)(void (*)(void))number_operand, METH_FASTCALL, "Return the node of a number."},
-    {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
+    {"run", run, METH_VARARGS, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"number", number, METH_VARARGS, "Number the nodes of a graph, and say where its ends are, with a key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},

@@ -405,7 +405,7 @@ result_dims(PyObject *m, PyObject *n, PyObject *mask, PyArray_Descr *dtype, npy_
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
     is_part |= mask != NULL && is_near(mask) && PyTuple_GET_SIZE(SLOT(SLOT(mask, n_aval), a_shape)) == ndim;
-    return !is_part && bytes >= large_bytes && mode() != HOST_MODE && !is_quick(1, dtype, bytes) ? -1 : ndim;
+    return !is_part && bytes >= large_bytes && mode() != HOST_MODE && !is_quick(1, dtype, bytes, 0) ? -1 : ndim;
 }
 
 /* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */

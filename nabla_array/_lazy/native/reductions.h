@@ -378,7 +378,7 @@ reduced_unseen(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject
     Py_INCREF(dtype);
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
     begin_graph(&g);
-    done = value != NULL && has_loop(node) && walk(&g, node, &loops_only) == WALKED && is_for_loops(&g) && set_graph(&g, &job, 1);
+    done = value != NULL && has_loop(node) && walk(&g, node, &loops_only) == WALKED && is_for_loops(&g, 0) && set_graph(&g, &job, 1);
     for (int k = 0; done && k < g.n_steps - 1; k++) {
         done = !is_held_outside(&g.met[g.met[k].step]);
     }

@@ -204,7 +204,7 @@ cut_job(Job *job)
         merge_axes(job);
     }
     assign_slots(job);
-    job->widest = widest_item(job);
+    job->widest = widest_item(job, 0);
     if (job->is_table) {
         return cut_table(job);
     }

@@ -4,14 +4,33 @@
 static PyObject *cores; /* how many threads there are, if settings do not say */
 static PyObject *s_threads;
 
-/* Return how much longer a ufunc takes than a sum, about: some that only floating-point numbers have take ten times as
- * long, another library's (which begin with other dtypes than NumPy's) longer, and complex numbers take more than two.
+/* Say whether NumPy computes a ufunc one number after the other: all others have vectors of them. */
+static int
+is_scalar_loop(const char *name, int type)
+{
+    switch (name[0]) {
+    case 'c': return type == NPY_DOUBLE && strcmp(name, "cos") == 0;
+    case 's': return type == NPY_DOUBLE && strcmp(name, "sin") == 0;
+    case 'f': return strcmp(name, "fmod") == 0 || strcmp(name, "floor_divide") == 0;
+    case 'h': return strcmp(name, "hypot") == 0;
+    case 'l': return strncmp(name, "logaddexp", 9) == 0;
+    case 'r': return strcmp(name, "remainder") == 0;
+    default: return 0;
+    }
+}
+
+/* Return how much longer a ufunc takes than a sum, about: some that only floating-point numbers have take four times as
+ * long, those without vectors, and another library's (which begin with other dtypes than NumPy's), longer, and complex
+ * numbers take more than two.
  */
 static int
 cost_of(PyUFuncObject *ufunc, int type)
 {
     int first = ufunc->types[0];
-    int cost = first == NPY_HALF && strcmp(ufunc->name, "divide") != 0 ? 4 : first > NPY_BYTE && first != NPY_HALF ? 16 : 1;
+    int cost = first > NPY_BYTE && first != NPY_HALF                             ? 16
+               : is_scalar_loop(ufunc->name, type)                               ? 16
+               : first == NPY_HALF && strcmp(ufunc->name, "divide") != 0 ? 4
+                                                                                 : 1;
     return PyTypeNum_ISCOMPLEX(type) ? 3 * cost : cost;
 }
 

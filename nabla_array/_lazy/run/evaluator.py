@@ -50,7 +50,7 @@ def evaluate(nodes: Sequence[Node]) -> None:
     other: Claim | None = None
     while True:
         begun: list[_Deep | There | Move] = []
-        nodes = [n for n in nodes if n.value is None and not run_loops(n)]
+        nodes = [n for n in nodes if n.value is None and not run_loops(n, len(nodes) == 1)]
         try:
             with lock:
                 roots = _pending(nodes)
@@ -123,9 +123,12 @@ def _count(start: float) -> None:
     stats.host_seconds += perf_counter() - start
 
 
-def run_loops(node: Node) -> bool:
-    """Compute a small or quick tree of elementwise nodes with NumPy's loops; returns whether it was."""
-    if compiled is None or not compiled.run(node):
+def run_loops(node: Node, is_last: bool = True) -> bool:
+    """Compute a small or quick tree of elementwise nodes with NumPy's loops; returns whether it was.
+
+    More is quick where it is the last one that is looked at: others could be one program with it.
+    """
+    if compiled is None or not compiled.run(node, is_last):
         return False
     stats.evaluations += 1
     return True

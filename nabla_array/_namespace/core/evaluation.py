@@ -82,6 +82,6 @@ def fresh_value(x: Array) -> np.ndarray | None:
     if x._levels:
         return None
     value: np.ndarray | None = x._node.value
-    if value is None and run_loops(x._node):
+    if value is None and run_loops(x._node, is_last=False):
         value = x._node.value
     return value

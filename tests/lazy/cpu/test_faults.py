@@ -32,7 +32,7 @@ import numpy as np
 import nabla_array as xp
 from tests.lazy import numpy_worker
 numpy_worker.install({load})
-values = np.linspace(0.1, 2.0, 100_000)
+values = np.linspace(0.1, 2.0, 400_000)
 wanted = np.sqrt(values * 2.0) + values
 x = xp.asarray(values)
 passing = ("host: looked", "host: compiled after", "host: being compiled", "compiled, to be tried")

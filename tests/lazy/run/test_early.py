@@ -18,7 +18,7 @@ def _run(code: str, **environment: str) -> None:
         from nabla_array._lazy.run import early, planning
 
         TIERS = "nabla_array._lazy.run.tiers"
-        a = np.random.default_rng(0).standard_normal(1 << 17)
+        a = np.random.default_rng(0).standard_normal(1 << 19)
         x = xp.asarray(a)
 
         def check():
