@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 import weakref
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -181,9 +180,6 @@ class Array(Methods):
         return self._value().tolist()
 
     def __bool__(self) -> bool:
-        is_work = self._levels or tapes or self._node.value is None
-        if probing and is_work and self.size == 1 and sys._getframe(1).f_globals.get("__name__") in probing:
-            return answer_for_laziness(self)
         return bool(self._value())
 
     def __int__(self) -> int:
@@ -285,11 +281,6 @@ class Array(Methods):
         zeros = zeros if is_scalar(self) else zero_d(zeros)
         freeze(zeros)
         return zeros
-
-
-# Modules of other libraries, from the table in policies.py, that try `bool` to see whether values can be
-# looked at.
-probing: set[str] = set()
 
 
 def read_only(value: np.ndarray) -> np.ndarray:
@@ -572,18 +563,13 @@ def note_number(x: Array) -> None:
             tell(x)
 
 
-def answer_for_laziness(x: Array) -> bool:
-    """Answer array-api-compat, which tries `bool` on an array to see whether values can be looked at.
-
-    Where they can it drops what that gave, which need not be looked up, then: a look would split a batch, or
-    compute what is recorded before the rest of it is.
-    Raises TypeError where a program is being made, so that libraries leave out checks of values.
-    """
-    if is_traced(current(x)):
-        for tell in asked_hook:
-            tell()
-        raise TypeError("bool: the value is not known while a program is made")
-    return False
+def is_lazy(x: Array) -> bool:
+    """Say whether values cannot be looked at, since a program is made of what is computed with them."""
+    if not is_traced(current(x)):
+        return False
+    for tell in asked_hook:
+        tell()
+    return True
 
 
 def check_device(function: str, device: Any) -> None:

@@ -39,7 +39,6 @@ from ..core.array import (
     mark,
     ordered,
     part_hook,
-    probing,
 )
 from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook
@@ -151,10 +150,8 @@ def read(x: Array, key: Any) -> Array | None:
     if not plain and (key is None or not _takes_few(node.aval, key, type(node) is Part)):
         return None
     if value is None:
-        # Whoever reads a small part of what is pending will read others, but for who tries whether one can.
+        # Whoever reads a small part of what is pending will read others.
         if device_of(node) != CPU or not _gives_little(node.aval, key):
-            return None
-        if probing and sys._getframe(2).f_globals.get("__name__") in probing:
             return None
         value = value_of(node)
     try:

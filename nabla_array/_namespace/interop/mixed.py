@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..._lazy.graph.node import tapes
-from ..core.array import Array
+from ..core.array import Array, from_value, is_lazy
 from .doors import put_in
 from .imports import after_import, unknown
 
 # Estimators that know arrays of other libraries, though their tags do not say so.
 _UNTAGGED = {"MaxAbsScaler"}
+# Classes of arguments beside which there is no other namespace.
+_OURS = {Array, bool, int, float, complex, type(None)}
 # What scikit-learn means by no argument.
 _NOTHING = "no_validation"
 
@@ -34,10 +36,17 @@ _NOTHING = "no_validation"
 def _among_ours(array_namespace: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
     """Return SciPy's function, which leaves NumPy's arrays and lists out where one of ours is given."""
 
+    @lru_cache(1)
+    def ours() -> ModuleType:
+        return array_namespace(from_value(np.zeros(0)))
+
     @wraps(array_namespace)
     def chosen(*arrays: Any, **options: Any) -> ModuleType:
-        if Array not in map(type, arrays):
+        kinds = {*map(type, arrays)}
+        if Array not in kinds:
             return array_namespace(*arrays, **options)
+        if not options and kinds <= _OURS:
+            return ours()
         numpys = [x for x in arrays if isinstance(x, np.ndarray)]
         if numpys:  # matrices, masked arrays and arrays of objects are refused as they are elsewhere
             array_namespace(*numpys, **options)
@@ -46,6 +55,19 @@ def _among_ours(array_namespace: Callable[..., ModuleType]) -> Callable[..., Mod
         return array_namespace(*[x for x in arrays if not isinstance(x, left_out)], **options)
 
     return chosen
+
+
+def _told(is_lazy_array: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return array-api-compat's function, which need not try `bool` on an array of ours.
+
+    That would compute what is recorded, or split a batch.
+    """
+
+    @wraps(is_lazy_array)
+    def told(x: Any) -> bool:
+        return is_lazy(x) if type(x) is Array else is_lazy_array(x)
+
+    return told
 
 
 def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,13 +104,21 @@ def _knows_others(estimator: Any) -> bool:
     return bool(sys.modules["sklearn.utils"].get_tags(estimator).array_api_support)
 
 
-# By module, functions and what is put in their places.
-_PLACES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "scipy._lib._array_api_override": ("array_namespace", _among_ours),
-    "sklearn.externals.array_api_compat.common._helpers": ("array_namespace", _among_ours),
-    "sklearn.utils._array_api": ("check_same_namespace", _fitted_to_numpys),
-    "sklearn.utils.validation": ("validate_data", _by_estimator),
-}
+# Where array-api-compat is, by itself and in libraries.
+COMPAT = (
+    "array_api_compat",
+    "scipy._external.array_api_compat",
+    "scipy._lib.array_api_compat",
+    "sklearn.externals.array_api_compat",
+)
+# Modules, functions of theirs, and what is put in their places.
+PLACES: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("scipy._lib._array_api_override", "array_namespace", _among_ours),
+    ("sklearn.externals.array_api_compat.common._helpers", "array_namespace", _among_ours),
+    ("sklearn.utils._array_api", "check_same_namespace", _fitted_to_numpys),
+    ("sklearn.utils.validation", "validate_data", _by_estimator),
+    *[(f"{package}.common._helpers", "is_lazy_array", _told) for package in COMPAT],
+)
 
 
 def _put_in(name: str, wrap: Callable[..., Any], module: ModuleType) -> None:
@@ -98,5 +128,5 @@ def _put_in(name: str, wrap: Callable[..., Any], module: ModuleType) -> None:
         unknown(module, f"it has no {name}")
 
 
-for _module, _place in _PLACES.items():
-    after_import(_module, partial(_put_in, *_place))
+for _module, _name, _wrap in PLACES:
+    after_import(_module, partial(_put_in, _name, _wrap))

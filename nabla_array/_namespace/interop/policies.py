@@ -17,8 +17,8 @@ from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, from_shared, is_scalar
 from ..core.views import borrowing, memory, reading, writing
 
-# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
-# `borrowing` and `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
+# The modules that rows are on for, by what they are told (and `reading`, `writing`, `borrowing` and
+# `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
 # ... a scalar is no number, but an array, as the standard's code takes it, ...
 standards: set[str] = set()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 from types import ModuleType
 
-from ..core.array import probing
 from ..core.views import borrowing, openers, trusted, writing
 from .floats import number
 from .imports import after_import
@@ -147,15 +146,6 @@ ROWS = (
         for module in (  # of several releases
             *("_agnostic._elementwise", "_delegation", "_elementwise"),
             *("_lib._funcs", "_lib._helpers", "_lib._utils._helpers"),
-        )
-    ],
-    *[
-        Row(f"{package}.common._helpers", probing, "tries `bool` to see whether values can be looked at")
-        for package in (
-            "array_api_compat",
-            "scipy._external.array_api_compat",
-            "scipy._lib.array_api_compat",
-            "sklearn.externals.array_api_compat",
         )
     ],
 )

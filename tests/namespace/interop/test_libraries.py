@@ -7,14 +7,15 @@ import sys
 
 import pytest
 
-from nabla_array._namespace.interop import doors, registered, rows, tables
+from nabla_array._namespace.interop import doors, mixed, registered, rows, tables
 from nabla_array._namespace.interop.imports import KNOWN
 
 NAME = "nabla_array._namespace.interop.libraries"
 
 
 def test_every_library_that_is_told_anything_is_known() -> None:
-    told = {row.module for row in (*doors.DOORS, *rows.ROWS)} | {*registered.TOLD, tables.TOLD}
+    told = {row.module for row in (*doors.DOORS, *rows.ROWS)} | {module for module, _, _ in mixed.PLACES}
+    told |= {*registered.TOLD, tables.TOLD}
     roots = {name.partition(".")[0] for name in told}
     assert roots == {name.partition(".")[0] for name in KNOWN}
     # `numpy.random` is told when the first of the others comes: it is others that seed a generator with ours.

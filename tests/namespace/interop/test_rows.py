@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._namespace.core.array import probing
 from nabla_array._namespace.core.views import borrowing, reading, trusted
 from nabla_array._namespace.interop import rows
 from nabla_array._namespace.interop.functions import HostFallbackWarning
@@ -47,8 +46,7 @@ SCALARS = {
 ROWS = (*rows.ROWS, Row("numpy.lib._stride_tricks_impl", reading, "counts on the strides that we tell"))
 # Rows for other releases of a library than those that the tests are run with, by what changed it, ...
 ELSEWHERE = {"pandas.core.common": "pandas 3"}
-# ... or for what has tests of its own: `is_lazy_array`, below.
-ELSEWHERE |= {row.module: "test_is_lazy_array" for row in ROWS if row.told is probing}
+# ... or for what has tests of its own.
 ELSEWHERE |= {
     row.module: "test_scalars_are_arrays_for_array_api_extra" for row in ROWS if row.told is standards
 }
