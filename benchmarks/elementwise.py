@@ -41,6 +41,18 @@ def stencil(xp: Any, m: Any) -> Any:
     return around - 4.0 * m[1:-1, 1:-1]
 
 
+def averaged(xp: Any, u: Any, v: Any) -> Any:
+    """Write the means of neighbours to the inside of another array."""
+    if xp.__name__.startswith("jax"):  # whose arrays are not written to
+        return v.at[1:-1, 1:-1].set(_means(u))
+    v[1:-1, 1:-1] = _means(u)
+    return v
+
+
+def _means(u: Any) -> Any:
+    return 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+
+
 # No worse than 0.95 times as fast.
 _NO_WORSE = Claim("numpy", 1 / 0.95)
 _TWICE_AS_FAST = Claim("numpy", 0.5)
@@ -96,6 +108,7 @@ def _rows(quick: bool) -> list[Row]:
         "columns joined": (lambda xp, m: xp.concatenate([m, m], axis=1), [m]),
         "ravel of m.T": (lambda xp, m: xp.ravel(m.T), [m]),
         "repeat": (lambda xp, x: xp.repeat(x, 2), [x]),
+        "means written to a part": (averaged, [m, m.copy()]),
         "roll": (lambda xp, x: xp.roll(x, 5), [x]),
         "3 x 3 products": (lambda xp, a: a @ a, [matrices]),
         "svd of 3 x 3": (lambda xp, a: xp.linalg.svd(a)[1], [matrices]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -18,8 +18,8 @@ from ..graph.primitive import Primitive, as_value
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..schedule.steps import Fused, Schedule
-from .calls import DATA_ERRORS, StepFailed, is_free, run_call
+from ..schedule.steps import Call, Fused, Schedule
+from .calls import DATA_ERRORS, StepFailed, is_free, is_free_but_for, run_call
 from .kernels import job_of
 from .spreading import spread, workers_for
 from .turned import is_turned, turned
@@ -75,6 +75,7 @@ class _Kernel:
 
     def __init__(self, program: Program, group: Fused) -> None:
         base = len(program.inputs)
+        self.program = program
         self.group = group
         self.ndim = len(group.lead)
         self.steps = [(k, program.eqns[k - base]) for k in group.eqns]
@@ -263,43 +264,32 @@ def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[An
     kernel = _kernel(program, step)
     if _run_turned(kernel, env):
         for call in step.frames:
-            run_call(program, call, (), env, owned)
+            run_call(program, call, drop, env, owned)
         return
-    base = len(program.inputs)
-    outs: dict[int, np.ndarray] = {}
-    taken: dict[int, int] = {}
     pattern = kernel.pattern(env)
-    # Operands in another order than C's: NumPy's concatenations have it too.
-    copies = _place(program, step, drop, env) if step.frames and pattern is None else []
+    copies: list[tuple[np.ndarray, int]] = []
+    changed: dict[int, Call] = {}
+    dead = drop
     if step.frames:
+        if pattern is None:  # NumPy's concatenations have another order than C's, too
+            copies = _place(program, step, drop, env)
+            changed = _changed(program, kernel, step, drop, env, owned)
         read_later = {i for call in step.frames for i in call.inputs}
-        drop = tuple([i for i in drop if i not in read_later])
+        dead = tuple([i for i in drop if i not in read_later])
 
     def fresh(k: int) -> np.ndarray:
         aval = kernel.avals[k]
         return np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
 
-    for k in step.outputs:
-        if k in step.joined:
-            continue
-        if env[k] is not None and kernel.prims[k].can_place:
-            outs[k] = env[k]
-            continue
-        for i in kernel.donors.get(k, ()):
-            in_order = pattern is not None or env[i].flags.c_contiguous
-            if i not in taken and in_order and is_free(i, env, drop, base, owned):
-                outs[k] = env[i]
-                taken[i] = k
-                break
-        else:
-            outs[k] = fresh(k)
+    outs, taken = _outs(kernel, fresh, dead, env, owned, pattern is not None)
     parts: list[Any] = []
     joined = None
     if kernel.job is not None:
-        with Uninterrupted() if taken else nullcontext():
-            joined = kernel.job.run(env, outs)
+        with Uninterrupted() if taken or changed else nullcontext():
+            joined = kernel.job.run(env, outs, {c.eqn: env[_over(program, c)] for c in changed.values()})
     if joined is None:
-        outs.update({k: fresh(k) for k in taken.values()})  # a later block may fail
+        outs.update({k: fresh(k) for k in (*taken.values(), *changed)})  # a later block may fail
+        changed.clear()
         blocks = _blocks(step.lead, kernel.rows)
         parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(step.joined))
         for k, out in outs.items():
@@ -307,13 +297,62 @@ def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[An
     else:
         owned.update(k for i, k in taken.items() if i in owned)
     for k in step.joined:
-        prim = program.eqns[k - base].prim
+        prim = kernel.prims[k]
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
     for place, i in copies:
         place[...] = env[i]
-    for call in step.frames if pattern is not None else ():
-        run_call(program, call, (), env, owned)
+    if step.frames:
+        for i in dead:  # views of what is written over
+            env[i] = None
+        _finish(program, step, changed, drop, env, owned)
+
+
+def _outs(
+    kernel: _Kernel,
+    fresh: Callable[[int], np.ndarray],
+    drop: tuple[int, ...],
+    env: list[Any],
+    owned: set[int],
+    is_turned: bool,
+) -> tuple[dict[int, np.ndarray], dict[int, int]]:
+    """Return an array for each result that is not joined, and which results are written over which inputs."""
+    outs: dict[int, np.ndarray] = {}
+    taken: dict[int, int] = {}
+    base = len(kernel.program.inputs)
+    for k in kernel.group.outputs:
+        if k in kernel.group.joined:
+            continue
+        if env[k] is not None and kernel.prims[k].can_place:
+            outs[k] = env[k]
+            continue
+        for i in kernel.donors.get(k, ()):
+            in_order = is_turned or env[i].flags.c_contiguous
+            if i not in taken and in_order and is_free(i, env, drop, base, owned):
+                outs[k] = env[i]
+                taken[i] = k
+                break
+        else:
+            outs[k] = fresh(k)
+    return outs, taken
+
+
+def _finish(
+    program: Program,
+    step: Fused,
+    changed: Mapping[int, Call],
+    drop: tuple[int, ...],
+    env: list[Any],
+    owned: set[int],
+) -> None:
+    """Run the frames whose results are not there yet; of those that are, an array's old version is dead."""
+    for call in step.frames:
+        if call in changed.values():
+            x = _over(program, call)
+            env[x] = None
+            owned.update([call.eqn] if x in owned else [])
+        elif env[call.eqn] is None:
+            run_call(program, call, drop, env, owned)
 
 
 def _run_turned(kernel: _Kernel, env: list[Any]) -> bool:
@@ -353,7 +392,8 @@ def _place(
     copies = []
     for call in reversed(step.frames):
         eqn = program.eqns[call.eqn - len(program.inputs)]
-        assert eqn.prim.places is not None
+        if eqn.prim.places is None:
+            continue
         if env[call.eqn] is None:
             env[call.eqn] = np.empty(eqn.aval.shape, eqn.aval.dtype)
         keys = eqn.prim.places(*[program.aval(i) for i in call.inputs], **dict(eqn.params))
@@ -364,6 +404,42 @@ def _place(
             else:
                 copies.append((place, i))
     return copies[::-1]
+
+
+def _changed(
+    program: Program, kernel: _Kernel, step: Fused, drop: tuple[int, ...], env: list[Any], owned: set[int]
+) -> dict[int, Call]:
+    """Put into `env`, for results that are written over parts of dead arrays, these.
+
+    Returns the call that would write each.
+    """
+    base = len(program.inputs)
+    found: dict[int, Call] = {}
+    for call in step.frames if kernel.job is not None else ():
+        eqn = program.eqns[call.eqn - base]
+        if (
+            eqn.prim.patches is None
+            or (i := eqn.ins[1]) not in drop
+            or i not in step.outputs
+            or env[i] is not None
+        ):
+            continue
+        x, key = eqn.ins[0], eqn.prim.patches(program.aval(eqn.ins[0]), program.aval(i), **dict(eqn.params))
+        donors = [j for j in kernel.donors.get(i, ()) if is_free_but_for(j, x, env, drop, base, owned)]
+        if is_free(x, env, drop, base, owned) or (donors and _is_same(env[x][key], env[donors[0]])):
+            env[i] = env[x][key]
+            found[i] = call
+    return found
+
+
+def _over(program: Program, call: Call) -> int:
+    return program.eqns[call.eqn - len(program.inputs)].ins[0]
+
+
+def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    """Say whether the elements of two arrays are the same memory."""
+    starts = [a.__array_interface__["data"][0] for a in (x, y)]
+    return starts[0] == starts[1] and (x.shape, x.strides) == (y.shape, y.strides)
 
 
 def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:

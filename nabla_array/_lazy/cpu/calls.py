@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,16 @@ def whole(prim: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
     return prim.host
 
 
+def over(prim: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
+    """Return what runs `prim` over the memory of its first operand."""
+    assert prim.inplace is not None
+    if prim.patches is not None and operands[1].nbytes >= MOVED:
+        from .sharing import patched
+
+        return partial(patched, prim)
+    return prim.inplace
+
+
 def _sole(env: list[Any], i: int) -> int:
     return sys.getrefcount(env[i])
 
@@ -82,8 +93,9 @@ def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any]
         ):
             if eqn.ins[0] in owned:
                 owned.add(step.eqn)
+            operands = [env[i] for i in eqn.ins]
             with Uninterrupted():
-                env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
+                env[step.eqn] = as_value(over(prim, operands)(*operands, **params))
         else:
             operands = [env[i] for i in eqn.ins]
             env[step.eqn] = as_value(whole(prim, operands)(*operands, **params))
@@ -100,6 +112,16 @@ def is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set
     if not mine or _sole(env, i) != _SOLE + (i in owned):
         return False
     return can_write(env[i]) or (i >= base and _sees_all(env[i]))
+
+
+def is_free_but_for(
+    view: int, i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set[int]
+) -> bool:
+    """Say whether nobody but this step will ever look at a value's memory again, and now one view does."""
+    mine = view in drop and i in drop and (i >= base or i in owned)
+    if not mine or env[view].base is not env[i] or _sole(env, view) != _SOLE:
+        return False
+    return _sole(env, i) == _SOLE + (i in owned) + 1 and can_write(env[i])
 
 
 def can_write(value: np.ndarray) -> bool:

@@ -353,6 +353,15 @@ def is_urgent(state: State) -> bool:
     return not {"usual", "warn", "ignore"}.issuperset(state.values())
 
 
+def may_raise() -> bool:
+    """Say whether a fault of what is computed now may be an exception.
+
+    Under an error state of its own, what may raise is computed at its line.
+    """
+    is_told = bool(active.settings["float_warnings"])
+    return is_urgent(listener.usual) or (is_told and "error" in [f[0] for f in warnings.filters])
+
+
 def _marker(state: State) -> Callable[[Node], None]:
     empty = Marked({}, state)
     at_once = is_urgent(state)

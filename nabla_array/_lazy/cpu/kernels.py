@@ -255,11 +255,13 @@ class Job:
             kept = [None if x is None else x.transpose(axes) for x in kept]
         return leaves, kept
 
-    def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
+    def run(
+        self, env: list[Any], outs: Mapping[int, np.ndarray], over: Mapping[int, np.ndarray]
+    ) -> dict[int, np.ndarray] | None:
         """Run the fusion group, writing to `outs`, which become values in `env`.
 
-        Returns a row for each block of what is joined.
-        None, having done nothing, where Python must.
+        So do the arrays in `over`, of which outputs are parts.
+        Returns a row for each block of what is joined; None, having done nothing, where Python must.
         """
         found = self.arrays(env, outs)
         if found is None:
@@ -268,7 +270,7 @@ class Job:
         seen = compiled.run_blocks(self.steps, leaves, kept, self.rows, self.length)
         if seen is None:
             return None
-        for k, out in outs.items():  # before anything can fail: they may be operands, written over
+        for k, out in (*outs.items(), *over.items()):  # before anything can fail: they may be operands
             env[k] = out
         for step, bits in enumerate(seen):
             self.tell(step, bits)

@@ -163,6 +163,14 @@ def _put_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np
     return out
 
 
+def patched(prim: Primitive, x: np.ndarray, value: np.ndarray, **params: Any) -> np.ndarray:
+    """Change a part of an array as a primitive that `patches` does, on several threads."""
+    avals = [aval_of(a.shape, a.dtype) for a in (x, value)]
+    place = x[prim.patches(*avals, **params)]  # type: ignore[misc]
+    spread(_copy, _tiles(place, value) or _rows(place, value), in_order=False)
+    return x
+
+
 def by_elements(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, dtype: Any) -> np.ndarray:
     """Run a function that goes element by element, and lets other threads run, on several threads."""
     flat, out = x.reshape(-1), np.empty(x.size, dtype)

@@ -138,6 +138,8 @@ class Primitive:
     units: tuple[Any, ...] = ()
     # ``(*avals, **params) -> keys``: where in the result the elements of each operand are, unchanged.
     places: Callable[..., tuple[tuple[slice, ...], ...]] | None = None
+    # ``(*avals, **params) -> key``: where in its first operand it puts the second one; the rest stays.
+    patches: Callable[..., tuple[slice, ...]] | None = None
     # Joining elements by it, in any order, gives the same but for rounding.
     associative: bool = False
     # Views: the result has all elements of the operand, in the same order.

@@ -230,6 +230,7 @@ update_slice: Primitive = Primitive(
     lambda x, value, start, step: _update_inplace(x.copy(), value, start, step),
     batch=prefix(start=lambda size: 0, step=lambda size: 1),
     inplace=_update_inplace,
+    patches=lambda x, value, start, step: slices(start, value.shape, step),
     llvm=lambda code, aval, x, value, start, step: mc.update(
         code, aval, x, value, slices(start, value.aval.shape, step)
     ),

@@ -232,7 +232,7 @@ def _run_one(node: Node) -> Any:
     function, writes = prim.host, False
     if prim.inplace is not None:
         if _is_dying(node, 0):
-            function, writes = prim.inplace, True
+            function, writes = calls.over(prim, [i.value for i in node.inputs]), True
     elif prim.kind == "elementwise" and prim.into is prim.ufunc and node.aval.nbytes >= MEDIUM:
         for place in range(len(node.inputs)):
             if node.inputs[place].aval is node.aval and _is_dying(node, place):

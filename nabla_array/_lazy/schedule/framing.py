@@ -1,21 +1,29 @@
-"""The pass that lets fusion groups write results directly into the concatenations that read them."""
+"""The pass that lets fusion groups write results into what they are parts of: concatenations, or arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..graph.program import Eqn
 from .parts import users_of
 from .steps import Call, Fused, Schedule, Step
 
 
 def framed(schedule: Schedule) -> Schedule:
-    """Return the schedule in which a concatenation is a frame of the group whose results only it reads."""
+    """Return the schedule in which a concatenation is a frame of the group whose results only it reads.
+
+    So is what changes a part of an array that nothing else reads, but for views of it.
+    """
     program, base = schedule.program, len(schedule.program.inputs)
-    prims = {k: eqn.prim for k, eqn in enumerate(program.eqns, base)}
-    frame_of = {}  # of each value that one concatenation reads and nothing else: its number
-    for i, (c, *others) in users_of(program).items():
-        is_put = prims[c].places is not None and i >= base and prims[i].can_place
-        if is_put and {c}.issuperset(others) and i not in program.outputs:
+    eqns = dict(enumerate(program.eqns, base))
+    frame_of = {}  # of each value that one frame reads and nothing else: its number
+    users = users_of(program)
+    for i, (c, *others) in users.items():
+        if i < base or not eqns[i].prim.can_place or i in program.outputs or not {c}.issuperset(others):
+            continue
+        x, prim = eqns[c].ins[0], eqns[c].prim
+        is_changed = prim.patches is not None and x != i and x not in program.outputs
+        if prim.places is not None or (is_changed and all([_looks(eqns[k], k == c) for k in users[x]])):
             frame_of[i] = c
     if not frame_of:
         return schedule
@@ -35,6 +43,10 @@ def framed(schedule: Schedule) -> Schedule:
         if moved.isdisjoint(step.outputs):
             steps.append(step)
     return Schedule(program, steps)
+
+
+def _looks(eqn: Eqn, is_frame: bool) -> bool:
+    return is_frame or eqn.prim.kind == "view"
 
 
 def _frames(

@@ -70,8 +70,8 @@ class Fused(NamedTuple):
     joined
         Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
     frames
-        Calls of concatenations that are part of the step, inner ones first: results that only they read are
-        written into their memory.
+        Calls that are part of the step, inner ones first: concatenations, and what changes a part of an
+        array. Results that only they read are written into their memory.
     """
 
     eqns: tuple[int, ...]

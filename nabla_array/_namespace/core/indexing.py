@@ -335,8 +335,12 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     Raises IndexError for a key that does not fit, ValueError for a value that does not, TypeError for a
     complex value in a real array, OverflowError for a Python integer out of range.
     """
-    if put_hook[0](x, key, value):
-        return
+    if not put_hook[0](x, key, value):
+        record_set(x, key, value)
+
+
+def record_set(x: Array, key: Any, value: Any) -> None:
+    """Do what `setitem` does, recorded."""
     if is_scalar(x):  # writes to views of it would not reach it
         check_writable(x)
         changed = zero_d(x)

@@ -16,12 +16,12 @@ import numpy as np
 
 from ..._lazy.config import active
 from ..._lazy.cpu import calls
-from ..._lazy.cpu.faults import heard, hears_underflow, listener, tell, tell_here
+from ..._lazy.cpu.faults import heard, hears_underflow, listener, may_raise, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.node import NO_PARAMS, Exported, Node, Part, leaf, tapes
 from ..._lazy.graph.primitive import Primitive, as_value
-from ..._lazy.graph.program import is_literal
+from ..._lazy.graph.program import is_literal, pending_order
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.graph.tape import is_taping
 from ..._lazy.native import compiled
@@ -41,7 +41,7 @@ from ..core.array import (
     part_hook,
 )
 from ..core.evaluation import fresh_value
-from ..core.indexing import as_integers, put_hook
+from ..core.indexing import as_integers, getitem, put_hook, record_set
 from ..core.keys import PLAIN, is_plain
 from ..core.order import inverse, lying
 from ..core.steps import NO_LEVELS, View
@@ -333,10 +333,13 @@ def _put(x: Array, key: Any, value: Any, cuts: bool) -> bool:
     if not _is_ready(x, key):
         return False
     dtype = x._node.aval.dtype
+    chooses = type(key) is np.ndarray and key.dtype == bool  # which no program does in less time
+    if type(value) is Array and not chooses and value.nbytes >= PART and _goes_with(value):
+        is_temporary = sys.getrefcount(value) <= _TEMPORARY
+        return _put_as_one(x, key, value, is_temporary)
     fitting = _fitting(value, dtype)
     if fitting is None and cuts:
         fitting = _whole(value, dtype)
-    chooses = type(key) is np.ndarray and key.dtype == bool  # which no program does in less time
     if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART and not chooses):
         return False
     target = _memory(x, value)
@@ -349,6 +352,37 @@ def _put(x: Array, key: Any, value: Any, cuts: bool) -> bool:
             target[key] = fitting
     except (IndexError, ValueError, OverflowError):  # told elsewhere, in our words
         return False
+    return True
+
+
+# References to an operand of ``x[key] = value`` in `_put` that nobody else has: the statement's, and those of
+# functions of ours.
+_TEMPORARY = 6
+
+
+def _goes_with(value: Array) -> bool:
+    """Say whether what is pending may be computed where it is written: nothing in it can raise an error."""
+    node = value._node
+    if node.value is not None or value._levels or may_raise() or device_of(node) != CPU:
+        return False
+    below = [n for n in pending_order([node]) if not is_literal(n)]
+    kinds = {n.prim.kind for n in below if n.prim is not None}
+    return kinds <= {"elementwise", "view", "broadcast"} and not any(map(_may_fail, below))
+
+
+def _may_fail(node: Node) -> bool:
+    return node.prim is None or node.aval.dtype.kind in node.prim.raises
+
+
+def _put_as_one(x: Array, key: Any, value: Array, is_temporary: bool) -> bool:
+    """Do ``x[key] = value`` of something large that is pending, as one program, which writes it there."""
+    record_set(x, key, value)
+    node = (x if x._view is None else x._view.base)._node
+    is_written = node.prim is not None and node.prim.patches is not None and node.inputs[1] is value._node
+    if is_temporary and is_written and value._view is None:
+        # It need not be kept. Should somebody have it after all, it is what was written.
+        value._node = current(getitem(x, key))
+    value_of(node)
     return True
 
 

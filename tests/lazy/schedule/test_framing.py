@@ -1,17 +1,23 @@
-"""Fusion groups that write results directly into concatenations."""
+"""Fusion groups that write results directly into concatenations, and into parts of arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
 from nabla_array import Array
+from nabla_array._lazy.cpu import blocks
+from nabla_array._lazy.native import compiled
 from nabla_array._lazy.schedule.steps import Fused
 
+from ...recorded import everything_recorded
 from ..execution import in_blocks, in_jobs
 from .test_groups import planned
 
@@ -111,3 +117,137 @@ def test_an_operand_that_dies_is_read_before_it_is_written_over() -> None:
         out = xp.concat([x, x + 1.0])
         del x
         np.testing.assert_array_equal(np.asarray(out)[:4], np.arange(12.0).reshape(4, 3))
+
+
+# -- parts of arrays -------------------------------------------------------------------------------------
+
+
+def _key(rng: np.random.Generator, shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return slices of some size, which may go backwards, or by two."""
+    key = []
+    for n, m in zip(shape, size, strict=True):
+        step = int(rng.choice([1, 1, 1, -1, 2])) if 2 * m <= n else int(rng.choice([1, 1, -1]))
+        first = int(rng.integers(0, n - abs(step) * (m - 1)))
+        last = first + abs(step) * (m - 1)
+        stop = first - 1 if first else None
+        key.append(slice(first, last + 1, step) if step > 0 else slice(last, stop, step))
+    return tuple(key)
+
+
+def _written(ns: Any, arrays: list[Any], seed: int) -> list[Any]:
+    """Write to parts of arrays what is made of others, or of them, while copies and views look on."""
+    rng = np.random.default_rng(seed)
+    kept: list[Any] = []
+    for _ in range(8):
+        i, j, k = rng.integers(0, len(arrays), 3)
+        x, y, z = arrays[i], arrays[j], arrays[k]
+        size = tuple([int(rng.integers(1, n)) for n in x.shape])
+        into, one, other = (_key(rng, x.shape, size) for _ in range(3))
+        into, one = (into, into) if rng.random() < 0.3 else (into, one)
+        match rng.integers(0, 7):
+            case 0:
+                x[into] = y[one] * 2.0 + z[other]
+            case 1:
+                x[into] += y[one] * 0.5
+            case 2:
+                held = y[one] - z[other]
+                x[into] = held
+                x[...] = x * 2.0
+                kept.append(held)
+            case 3:
+                kept.append(x.copy())
+                x[into] = x[one] + 1.0
+            case 4:
+                kept.append(x[other])
+                x[into] = ns.maximum(x[one], y[other])
+            case 5:
+                x[...] = y - z
+            case _:
+                x[into] = ns.where(y[one] > 0, y[one], z[other])
+                x[into][...] -= 1.0
+    return [*arrays, *kept]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_parts_that_are_written_to_are_numpys(seed: int) -> None:
+    start = np.random.default_rng(seed).standard_normal((3, 9, 7))
+    wanted = _written(np, [x.copy() for x in start], seed)
+    for way in (in_blocks, in_jobs):
+        with everything_recorded(), way():
+            arrays = [xp.eval(xp.asarray(x)) for x in start]
+            for a, b in zip(_written(xp, arrays, seed), wanted, strict=True):
+                np.testing.assert_array_equal(np.asarray(a), b, strict=True)
+
+
+U = np.random.default_rng(1).standard_normal((700, 1000))  # larger than what compiled code takes at once
+
+
+@contextmanager
+def over_parts() -> Iterator[list[int]]:
+    """Note how many results of each fusion group are written where they stay."""
+    found: list[int] = []
+
+    def noted(*args: Any) -> Any:
+        made = _changed(*args)
+        found.append(len(made))
+        return made
+
+    _changed = blocks._changed
+    with patch.object(blocks, "_changed", noted), xp.config(mode="host"):
+        yield found
+
+
+@pytest.mark.skipif(compiled is None, reason="Python's blocks may fail half-way: they write elsewhere first")
+def test_what_is_written_where_it_stays() -> None:
+    u, v = xp.asarray(U), xp.asarray(U)
+    v[0] = 0.0  # it has memory of its own now
+    a, b = U, U.copy()
+    b[0] = 0.0
+    with over_parts() as found:
+        v[1:-1] = u[1:-1] * 2.0 + 1.0
+        v[1:-1] += u[:-2] * 0.5  # this is recorded
+        xp.eval(v)
+        v[1:-1, 1:-1] *= 3.0
+        xp.eval(v)
+        v[:-1] = u[1:] - u[:-1] * v[:-1]
+        assert found == [1] * 4
+        held = u[1:] * 2.0
+        v[1:] = held  # kept: it is copied
+        v[1:] = v[:-1] + 1.0  # it reads what it writes elsewhere
+        assert sum(found[4:]) == 0
+    b[1:-1] = a[1:-1] * 2.0 + 1.0
+    b[1:-1] += a[:-2] * 0.5
+    b[1:-1, 1:-1] *= 3.0
+    b[:-1] = a[1:] - a[:-1] * b[:-1]
+    b[1:] = a[1:] * 2.0
+    b[1:] = b[:-1] + 1.0
+    np.testing.assert_array_equal(np.asarray(v), b)
+    np.testing.assert_array_equal(np.asarray(held), U[1:] * 2.0)
+    np.testing.assert_array_equal(np.asarray(u), U)
+
+
+def test_nothing_is_written_before_an_error() -> None:
+    x, whole = xp.asarray(U), np.arange(700_000).reshape(700, 1000)
+    x[0] = 0.0
+    before = np.asarray(x)
+    with xp.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        x[1:] = 1.0 / x[:-1]
+    with xp.config(float_warnings=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            x[1:] = 1.0 / x[:-1]
+    np.testing.assert_array_equal(np.asarray(x), before)
+    n = xp.asarray(whole)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        n[1:] = n[1:] ** (n[:-1] - 5)
+    with pytest.raises(ValueError, match="setitem"):
+        n[1:] = n[:-2] * 2
+    np.testing.assert_array_equal(np.asarray(n), whole)
+
+
+def test_warnings_of_what_is_written_are_heard_once() -> None:
+    x = xp.asarray(np.zeros((700, 1000)))
+    with xp.config(float_warnings=True), pytest.warns(RuntimeWarning, match="divide by zero") as heard:
+        x[1:] = 1.0 / x[:-1]
+    assert len(heard) == 1
+    assert np.isinf(np.asarray(x)[1:]).all()
