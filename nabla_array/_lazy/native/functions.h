@@ -416,7 +416,8 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     if (f->reduction != NULL && (value = reduced(f->reduction, args, n, names)) != NULL) {
         return value;
     }
-    if (f->is_where && n == 3 && keywords == 0 && ((value = record_select(args[0], args[1], args[2])) != NULL || PyErr_Occurred())) {
+    if (f->is_where && n == 3 && keywords == 0 &&
+        ((value = record_select(args[0], args[1], args[2])) != NULL || PyErr_Occurred())) {
         return value;
     }
     if (f->is_ufunc && keywords == 0 && n == f->nin && n <= 2 &&

@@ -34,7 +34,10 @@ learn_loops(PyObject *prim, PyUFuncObject *ufunc, npy_uint64 types)
     if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
         known_loops[place].prim = Py_NewRef(prim);
         known_loops[place].ufunc = (PyUFuncObject *)Py_XNewRef((PyObject *)ufunc);
-        known_loops[place].types = ufunc != NULL && strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
+        if (ufunc != NULL && strcmp(ufunc->name, "power") == 0) { /* of integers, it can raise */
+            types &= inexact;
+        }
+        known_loops[place].types = types;
         many++;
     }
     return known_loops[place].prim == prim;

@@ -514,7 +514,8 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
 static PyObject *
 record_select(PyObject *mask, PyObject *x, PyObject *y)
 {
-    PyObject *given[3] = {mask, x, y}, *in[3] = {NULL, NULL, NULL}, *avals[3] = {NULL, NULL, NULL}, *inputs = NULL, *out = NULL;
+    PyObject *given[3] = {mask, x, y}, *in[3] = {NULL, NULL, NULL}, *avals[3] = {NULL, NULL, NULL};
+    PyObject *inputs = NULL, *out = NULL, *m, *n;
     npy_intp dims[MOST_DIMS];
     PyArray_Descr *dtype;
     int ndim, is_good;
@@ -531,8 +532,10 @@ record_select(PyObject *mask, PyObject *x, PyObject *y)
     if (in[0] == NULL || aval_dtype(SLOT(in[0], n_aval))->type_num != NPY_BOOL || (in[1] == NULL && in[2] == NULL)) {
         return NULL;
     }
-    dtype = common_dtype(in[1] != NULL ? in[1] : in[2], in[1] != NULL ? in[2] : NULL);
-    if (dtype == NULL || (ndim = result_dims(in[1] != NULL ? in[1] : in[2], in[1] != NULL ? in[2] : NULL, in[0], dtype, dims)) < 0) {
+    m = in[1] != NULL ? in[1] : in[2];
+    n = in[1] != NULL ? in[2] : NULL;
+    dtype = common_dtype(m, n);
+    if (dtype == NULL || (ndim = result_dims(m, n, in[0], dtype, dims)) < 0) {
         return NULL;
     }
     for (int i = 0; i < 3; i++) {

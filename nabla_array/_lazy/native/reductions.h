@@ -369,16 +369,21 @@ reduced_unseen(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject
     Cut cut;
     Graph g;
     Job job;
-    if (ndim < 0 || PyTuple_GET_SIZE(SLOT(args[0], x_levels)) != 0 || SLOT(args[0], x_view) != Py_None || aval_bytes(SLOT(node, n_aval)) < WORTH_FOLDING * PyDataType_ELSIZE(dtype) || r->moment == 'v' ||
-        r->moment == 's' || !computes_in(r, dtype) || !is_foldable(r, dtype->type_num) ||
-        !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) || !cut_axes(&cut, ndim, dims, axes, keeps) ||
-        cut.outer * cut.inner != 1 || (step = step_of_reduction(r, dtype)) == NULL) {
+    if (ndim < 0 || PyTuple_GET_SIZE(SLOT(args[0], x_levels)) != 0 || SLOT(args[0], x_view) != Py_None ||
+        aval_bytes(SLOT(node, n_aval)) < WORTH_FOLDING * PyDataType_ELSIZE(dtype)) {
+        return NULL;
+    }
+    if (r->moment == 'v' || r->moment == 's' || !computes_in(r, dtype) || !is_foldable(r, dtype->type_num) ||
+        !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) ||
+        !cut_axes(&cut, ndim, dims, axes, keeps) || cut.outer * cut.inner != 1 ||
+        (step = step_of_reduction(r, dtype)) == NULL) {
         return NULL;
     }
     Py_INCREF(dtype);
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
     begin_graph(&g);
-    done = value != NULL && has_loop(node) && walk(&g, node, &loops_only) == WALKED && is_for_loops(&g, 0) && set_graph(&g, &job, 1);
+    done = value != NULL && has_loop(node) && walk(&g, node, &loops_only) == WALKED && is_for_loops(&g, 0) &&
+           set_graph(&g, &job, 1);
     for (int k = 0; done && k < g.n_steps - 1; k++) {
         done = !is_held_outside(&g.met[g.met[k].step]);
     }
@@ -423,7 +428,8 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     }
     dtype = PyArray_DESCR(x);
     if (!computes_in(r, dtype) || !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) ||
-        !cut_axes(&cut, PyArray_NDIM(x), PyArray_DIMS(x), axes, keeps) || (double)cut.many <= correction || (step = step_of_reduction(r, dtype)) == NULL) {
+        !cut_axes(&cut, PyArray_NDIM(x), PyArray_DIMS(x), axes, keeps) || (double)cut.many <= correction ||
+        (step = step_of_reduction(r, dtype)) == NULL) {
         return NULL;
     }
     Py_INCREF(dtype);
