@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 from nabla_array._namespace.dispatch import fastpath
 from nabla_array.transforms import vmap
 
@@ -62,7 +63,8 @@ def test_bits_of_what_threads_reduce(size: int, dtype: str) -> None:
     for threads, name in itertools.product((1, 3), NAMES):
         if dtype in "FD" and name in ("max", "min"):
             continue
-        exact = dtype not in "FD" or name not in ("var", "std")
+        # Without compiled code, blocks are joined in another order.
+        exact = compiled is not None and (dtype not in "FD" or name not in ("var", "std"))
         with xp.config(threads=threads):
             for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}):
                 same(getattr(xp, name)(x, **options), getattr(np, name)(a, **options), exact)
