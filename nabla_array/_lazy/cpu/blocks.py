@@ -417,14 +417,12 @@ def _changed(
     found: dict[int, Call] = {}
     for call in step.frames if kernel.job is not None else ():
         eqn = program.eqns[call.eqn - base]
-        if (
-            eqn.prim.patches is None
-            or (i := eqn.ins[1]) not in drop
-            or i not in step.outputs
-            or env[i] is not None
-        ):
+        if eqn.prim.patches is None:
             continue
-        x, key = eqn.ins[0], eqn.prim.patches(program.aval(eqn.ins[0]), program.aval(i), **dict(eqn.params))
+        x, i = eqn.ins
+        if x in step.inputs or i not in drop or i not in step.outputs or env[i] is not None:
+            continue
+        key = eqn.prim.patches(program.aval(x), program.aval(i), **dict(eqn.params))
         donors = [j for j in kernel.donors.get(i, ()) if is_free_but_for(j, x, env, drop, base, owned)]
         if is_free(x, env, drop, base, owned) or (donors and _is_same(env[x][key], env[donors[0]])):
             env[i] = env[x][key]

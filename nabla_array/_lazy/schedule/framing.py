@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..graph.program import Eqn
 from .parts import users_of
 from .steps import Call, Fused, Schedule, Step
 
@@ -23,7 +22,9 @@ def framed(schedule: Schedule) -> Schedule:
             continue
         x, prim = eqns[c].ins[0], eqns[c].prim
         is_changed = prim.patches is not None and x != i and x not in program.outputs
-        if prim.places is not None or (is_changed and all([_looks(eqns[k], k == c) for k in users[x]])):
+        if is_changed:
+            is_changed = all([k == c or eqns[k].prim.kind == "view" for k in users[x]])
+        if prim.places is not None or is_changed:
             frame_of[i] = c
     if not frame_of:
         return schedule
@@ -43,10 +44,6 @@ def framed(schedule: Schedule) -> Schedule:
         if moved.isdisjoint(step.outputs):
             steps.append(step)
     return Schedule(program, steps)
-
-
-def _looks(eqn: Eqn, is_frame: bool) -> bool:
-    return is_frame or eqn.prim.kind == "view"
 
 
 def _frames(

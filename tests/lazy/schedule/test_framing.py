@@ -251,3 +251,40 @@ def test_warnings_of_what_is_written_are_heard_once() -> None:
         x[1:] = 1.0 / x[:-1]
     assert len(heard) == 1
     assert np.isinf(np.asarray(x)[1:]).all()
+
+
+def _right(ns: Any, v: Any) -> None:
+    v[:, 1:] = v[:, :-1] * 2.0 + 1.0
+
+
+def _left(ns: Any, v: Any) -> None:
+    v[:, :-1] = v[:, 1:] * 2.0 + v[:, :-1]
+
+
+def _even(ns: Any, v: Any) -> None:
+    v[:, ::2] = v[:, 1::2] + v[:, ::2]
+
+
+def _added(ns: Any, v: Any) -> None:
+    v[:, 1:] += v[:, :-1]
+
+
+def _with_sums(ns: Any, v: Any) -> None:
+    v[:, 1:] += ns.max(v.reshape(len(v), -1, 1), axis=1)
+
+
+def _turned_round(ns: Any, v: Any) -> None:
+    v[:, ::-1] = v * 2.0
+
+
+@pytest.mark.parametrize(
+    "write", [_right, _left, _even, _added, _with_sums, _turned_round], ids=lambda f: f.__name__
+)
+def test_whole_rows_that_are_read_elsewhere(write: Callable[[Any, Any], None]) -> None:
+    v, wanted = xp.eval(xp.asarray(U) * 1.0), U.copy()
+    with xp.config(mode="host"):
+        for _ in range(2):
+            write(xp, v)
+            xp.eval(v)
+            write(np, wanted)
+    np.testing.assert_array_equal(np.asarray(v), wanted)
