@@ -236,11 +236,9 @@ def _copy(pairs: Iterable[_Pair]) -> None:
 
 
 def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
-    """Run a call on several threads, which take parts of the axis that it needs whole."""
-    before = (slice(None),) * axis
-    cuts = [x[(*before, part)] for part in slices(x.shape[axis], threads())]
-    parts = _each(partial(prim.host, axis=axis, **params), cuts)
-    return as_value(prim.joined(x, parts, _each, axis, **params))  # type: ignore[misc]
+    """Run a call of one long row on several threads, as its record says."""
+    cuts = [x[_at(axis, part)] for part in slices(x.shape[axis], threads())]
+    return as_value(prim.joined(x, cuts, _each, axis=axis, **params))  # type: ignore[misc]
 
 
 def _each(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from ..config import threads
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
 from ..graph.primitive import Dims, Primitive, shift
+from . import four_steps
 from .creation import fill_node
 from .elementwise import conj, real
 from .structure import broadcast, span, update_slice
@@ -29,7 +30,12 @@ def _sized(x: Aval, axis: int, n: int, dtype: np.dtype) -> Aval:
 
 
 def _transform(
-    name: str, kind: str, result: Callable[[Aval, int], tuple[int, np.dtype]], host: Any, transpose: Any
+    name: str,
+    kind: str,
+    result: Callable[[Aval, int], tuple[int, np.dtype]],
+    host: Any,
+    transpose: Any,
+    in_four_steps: Callable[..., np.ndarray | None],
 ) -> Primitive:
     """Make the record of a transform of dtypes of some kinds, which gives so many points of some dtype."""
 
@@ -43,10 +49,17 @@ def _transform(
         after = before if x.shape[axis] == result(x, n)[0] else tuple(-2 if a < 0 else a for a in before)
         return before, after
 
-    def shortcut(x: np.ndarray, norm: str, **params: Any) -> np.ndarray | None:
+    def shortcut(x: np.ndarray, axis: int, norm: str, **params: Any) -> np.ndarray | None:
         own = x.nbytes >= _THREADED and _scipys(x, norm) is not None  # threads, which need no copies of rows
-        value: np.ndarray | None = host(x, norm=norm, **params) if own else None
+        has_rows = x.size > x.shape[axis]
+        value: np.ndarray | None = host(x, axis=axis, norm=norm, **params) if own and has_rows else None
         return value
+
+    def joined(x: np.ndarray, cuts: Any, each: Any, n: int, axis: int, norm: str, **params: Any) -> Any:
+        found = in_four_steps(x, n, norm, each, **params)
+        if found is None:
+            return host(x, n=n, axis=axis, norm=norm, **params)
+        return found.reshape(*x.shape[:axis], found.size, *x.shape[axis + 1 :])
 
     return Primitive(
         name,
@@ -56,6 +69,7 @@ def _transform(
         dims=dims,
         transpose=transpose,
         by_rows=True,
+        joined=joined,
         shortcut=shortcut,
     )
 
@@ -188,7 +202,12 @@ def _fft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, **params: 
 
 # To complex numbers, either way. Of real ones half of the points are mirror images.
 fft: Primitive = _transform(
-    "fft", "cf", lambda x, n: (n, np.result_type(x.dtype, np.complex64)), _fft_host, _fft_transpose
+    "fft",
+    "cf",
+    lambda x, n: (n, np.result_type(x.dtype, np.complex64)),
+    _fft_host,
+    _fft_transpose,
+    four_steps.transformed,
 )
 
 
@@ -204,6 +223,7 @@ rfft: Primitive = _transform(
     lambda x, n: (n // 2 + 1, np.result_type(x.dtype, np.complex64)),
     lambda x, n, axis, norm: _rfft(x, n, axis, norm),
     _rfft_transpose,
+    four_steps.half_transformed,
 )
 
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -224,4 +244,5 @@ irfft = _transform(
     lambda x, n: (n, x.dtype.type(0).real.dtype),
     lambda x, n, axis, norm: _irfft(x, n, axis, norm),
     _irfft_transpose,
+    four_steps.whole_again,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,16 +102,17 @@ def _jobs(first: Sorted, second: Sorted, out: Sorted, many: int) -> Iterator[lis
 
 
 def _sort_joined(
-    x: np.ndarray, parts: list[np.ndarray], each: Each, axis: int, descending: bool, stable: bool
+    x: np.ndarray, cuts: list[np.ndarray], each: Each, descending: bool, **params: Any
 ) -> np.ndarray:
-    lines = [p.reshape(-1) for p in parts]
+    lines = [p.reshape(-1) for p in each(partial(_sort_host, descending=descending, **params), cuts)]
     (keys,) = _merged([(_mirrored(y) if descending else y,) for y in lines], each)
     return (_mirrored(keys) if descending else keys).reshape(x.shape)
 
 
 def _argsort_joined(
-    x: np.ndarray, parts: list[np.ndarray], each: Each, axis: int, descending: bool, stable: bool
+    x: np.ndarray, cuts: list[np.ndarray], each: Each, descending: bool, **params: Any
 ) -> np.ndarray:
+    parts = each(partial(_argsort_host, descending=descending, **params), cuts)
     starts = itertools.accumulate([0, *[p.size for p in parts[:-1]]])
     flat = x.reshape(-1)
 

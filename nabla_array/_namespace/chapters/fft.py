@@ -160,7 +160,13 @@ def over_axes(name: str, usual: Sequence[int] | None = None) -> Callable[..., np
 
 def _several(name: str) -> Callable[[fastpath.F], fastpath.F]:
     host = over_axes(name)
-    return fastpath.whole(host, large=host)
+
+    def large(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
+        """Transform several axes; one is recorded, so that threads share it."""
+        count = a.ndim if axes is None else np.size(axes)
+        return host(a, s, axes, norm) if count > 1 else None
+
+    return fastpath.whole(host, large=large)
 
 
 @fastpath.whole(p.along("fft"))
