@@ -38,6 +38,8 @@ _PLAIN, _RANKED, _SECTION = 4, 12, 5
 _POINT, _WEIGHT = 10, 3
 # Steps for a place at which a distribution is asked.
 _OF_A_PLACE = 20
+# Steps for a segment of a short-time transform, which SciPy takes by itself in Python, and for a point of it.
+_OF_A_SEGMENT, _OF_ITS_POINT = 20_000, 10
 # The code that ndimage has for edges where an image is continued by its other end.
 _WRAP = 1
 
@@ -253,6 +255,47 @@ def _places(function: Callable[..., Any], self: Any, *args: Any, **options: Any)
     return Work(fill, places.shape[k], out.size * _OF_A_PLACE, result=lambda: out)
 
 
+def _segments(
+    function: Callable[..., Any],
+    self: Any,
+    x: Any,
+    detr: Any,
+    p0: int | None = None,
+    p1: int | None = None,
+    *,
+    k_offset: int = 0,
+    padding: str = "zeros",
+    axis: int = -1,
+) -> Work | None:
+    """Cut between the segments of a short-time Fourier transform; those of a part are transformed at once.
+
+    A linear trend is found for all of them together, so that its last bits may differ.
+    """
+    n = x.shape[axis]
+    if n < self.m_num - self.m_num_mid or (self.onesided_fft and x.dtype.kind == "c"):
+        return None
+    each = _OF_A_SEGMENT + x.size // n * self.m_num * _OF_ITS_POINT
+    if n // self.hop * each < 2 * _STEPS or detr not in (None, "constant", "linear"):
+        return None
+    from scipy.signal import detrend
+
+    x, (p0, p1) = np.moveaxis(np.asarray(x), axis, -1), self.p_range(n, p0, p1)
+    segments = [*self._x_slices(x, k_offset, p0, p1, padding)]
+    out = np.zeros((*x.shape[:-1], self.f_pts, len(segments)), complex)
+
+    def fill(part: slice) -> None:
+        some = np.stack(segments[part], axis=-2)
+        if detr is not None:
+            some = detrend(some, type=detr)
+        rows = self._fft_func((some * self.win.conj()).reshape(-1, self.m_num))
+        out[..., part] = rows.reshape(*some.shape[:-1], -1).swapaxes(-1, -2)
+
+    def result() -> np.ndarray:
+        return np.moveaxis(out, -2, axis if axis >= 0 else axis - 1) if x.ndim > 1 else out
+
+    return Work(fill, len(segments), len(segments) * each, result=result)
+
+
 class Shared(NamedTuple):
     """A function, its module, and how its calls are cut."""
 
@@ -272,6 +315,7 @@ CUTS = (
     Shared("scipy.ndimage._nd_image", "geometric_transform", _points),
     Shared("scipy.ndimage._nd_image", "zoom_shift", _zoomed),
     Shared("scipy.ndimage._nd_image", "binary_erosion", _erosion),
+    Shared("scipy.signal._short_time_fft", "ShortTimeFFT.stft_detrend", _segments),
     Shared("scipy.signal._sosfilt", "_sosfilt", _signals),
     Shared("scipy.signal._upfirdn_apply", "_apply", _lines(axis=5, output=2, weights=1)),
     Shared("scipy.sparse._sparsetools", "csr_matvec", _product),
@@ -287,7 +331,8 @@ CUTS = (
 # Modules, and those of their functions and methods that lead to the ones above; none: all.
 CALLERS = {
     "scipy.ndimage": "",
-    "scipy.signal": "savgol_filter sosfilt sosfiltfilt decimate resample_poly upfirdn",
+    "scipy.signal": "savgol_filter sosfilt sosfiltfilt decimate resample_poly upfirdn welch csd coherence "
+    "ShortTimeFFT.stft ShortTimeFFT.stft_detrend ShortTimeFFT.spectrogram",
     "scipy.sparse._base": "_spbase.__matmul__ _spbase.dot",
     "scipy.sparse.linalg": "",
     "scipy.spatial.distance": "cdist",

@@ -336,6 +336,72 @@ def test_threads_may_filter_at_the_same_time(shared: Counted) -> None:
     assert [np.asarray(f).tobytes() for f in found] == [w.tobytes() for w in wanted]
 
 
+SPECTRA: dict[str, Call] = {
+    "welch": lambda x: signal.welch(x, nperseg=32)[1],
+    "welch, columns": lambda x: signal.welch(x, nperseg=16, axis=0)[1],
+    "welch, no trend": lambda x: signal.welch(x, nperseg=32, detrend=False, average="median")[1],
+    "welch, both sides": lambda x: signal.welch(x, nperseg=32, return_onesided=False, nfft=64)[1],
+    "csd": lambda x: signal.csd(x, x[::-1], nperseg=32, noverlap=20)[1],
+    "coherence": lambda x: signal.coherence(x, x * x, nperseg=16)[1],
+    **{
+        f"stft, {padding}": lambda x, padding=padding: SHORT.stft(x, padding=padding)
+        for padding in ("zeros", "edge", "even", "odd")
+    },
+    "stft of some": lambda x: SHORT.stft(x, 2, 5, k_offset=3),
+    "stft, columns": lambda x: SHORT.stft(x, axis=0),
+    "stft, by a negative axis": lambda x: SHORT.stft(x, axis=-2),
+    "stft, centered": lambda x: CENTERED.stft(x),
+    "spectrogram": lambda x: SHORT.spectrogram(x, detr="constant"),
+    "cross-spectrogram": lambda x: SHORT.spectrogram(x, x**2),
+}
+WINDOW = np.hanning(20)
+SHORT = signal.ShortTimeFFT(WINDOW, hop=5, fs=2.0, mfft=32, fft_mode="onesided2X", scale_to="psd")
+CENTERED = signal.ShortTimeFFT(WINDOW * (1 + 1j), hop=4, fs=1.0, fft_mode="centered", phase_shift=3)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_segments_are_transformed_at_once(name: str, shared: Counted) -> None:
+    """To the bits of one by one, but that SciPy may transform some numbers of both sides by half of them."""
+    x = image(60, 70)
+    check(SPECTRA[name], x)
+    assert shared
+
+
+def test_linear_trends_of_segments(shared: Counted) -> None:
+    x = image(5, 600)
+    for call in (lambda x: SHORT.stft_detrend(x, "linear"), lambda x: signal.welch(x, detrend="linear")[1]):
+        np.testing.assert_allclose(call(xp.asarray(x)), call(x), rtol=1e-10, atol=1e-10)
+    assert shared
+
+
+def test_segments_that_a_function_of_the_users_changes_are_taken_one_by_one(shared: Counted) -> None:
+    x, seen = image(300).ravel(), []
+
+    def without_mean(segment: np.ndarray) -> np.ndarray:
+        seen.append(segment.shape)
+        return segment - segment.mean()
+
+    check(lambda x: SHORT.stft_detrend(x, without_mean), x)
+    assert set(seen) == {(20,)}
+    assert not shared
+
+
+@pytest.mark.parametrize(
+    ("x", "match"),
+    [
+        (image(9).ravel(), r"len\(x\)=9 must be >="),
+        (np.zeros(0), r"len\(x\)=0 must be >="),
+        (image(60).ravel() * 1j, "Complex-valued `x` not allowed"),
+    ],
+    ids=["short", "empty", "complex"],
+)
+def test_signals_that_short_time_transforms_refuse(x: np.ndarray, match: str, shared: Counted) -> None:
+    with pytest.raises(ValueError, match=match):
+        SHORT.stft(x)
+    with pytest.raises(ValueError, match=match):
+        SHORT.stft(xp.asarray(x))
+
+
 def test_functions_can_be_pickled() -> None:
     for function in (ndimage.gaussian_filter, signal.sosfilt, distance.cdist, linalg.cg):
         assert pickle.loads(pickle.dumps(function)) is function
