@@ -54,6 +54,7 @@
 #include "iterating.h"
 #include "making.h"
 #include "ordering.h"
+#include "searching.h"
 #include "pytrees.h"
 #include "slots.h"
 #include "importing.h"
@@ -535,6 +536,8 @@ static PyMethodDef methods[] = {
     {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
     {"stable_order", stable_order, METH_O, "Return a stable order along the last axis, or None."},
     {"merge", (PyCFunction)(void (*)(void))merge, METH_FASTCALL, "Merge two sorted lines of numbers."},
+    {"search", (PyCFunction)(void (*)(void))search, METH_FASTCALL, "Return the places of numbers among sorted ones."},
+    {"interpolate", (PyCFunction)(void (*)(void))interpolate, METH_FASTCALL, "Return values between samples, on straight lines."},
     {"number_operand", (PyCFunction)(void (*)(void))number_operand, METH_FASTCALL, "Return the node of a number."},
     {"run", run, METH_VARARGS, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},

@@ -305,8 +305,25 @@ def _searchsorted_aval(x1: Aval, x2: Aval, side: str) -> Aval:
     return aval_of(x2.shape, _INTP)
 
 
+# Numbers from which the search in step pays for the look whether the keys are sorted.
+_SOUGHT = 64
+
+
+def search(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Return what ``np.searchsorted(a, v, side, sorter)`` gives, for many numbers in a part of the time."""
+    is_known = side in ("left", "right") and sorter is None and type(a) is type(v) is np.ndarray
+    if compiled is not None and is_known and v.size >= _SOUGHT:
+        if a.dtype != v.dtype and a.dtype.kind in "fiu" and v.dtype.kind in "fiu":
+            common = np.promote_types(a.dtype, v.dtype)
+            a, v = a.astype(common), v.astype(common)
+        found = compiled.search(a, np.ascontiguousarray(v), side == "right")
+        if found is not None:
+            return found
+    return np.searchsorted(a, v, side, sorter)
+
+
 def _searchsorted_host(x1: np.ndarray, x2: np.ndarray, side: Any) -> np.ndarray:
-    return _each(lambda v, x: np.searchsorted(v, x, side=side), x1, x2, np.intp)
+    return _each(lambda v, x: search(v, x, side), x1, x2, np.intp)
 
 
 # x1 is sorted along its last axis; its leading axes are batch axes of x2 too.

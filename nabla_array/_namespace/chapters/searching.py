@@ -11,6 +11,7 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import reduction as p
 from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather
+from ..._lazy.ops.ordering import search
 from ..._lazy.ops.ordering import searchsorted as searchsorted_p
 from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value, zero_d
@@ -142,7 +143,7 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     return tuple([from_value(i) for i in nonzero_indices(a._value())])
 
 
-@fastpath.whole(np.searchsorted)
+@fastpath.whole(search)
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Array:
     """Return where each element of `v` would go into the sorted `a` so that it stays sorted.
 

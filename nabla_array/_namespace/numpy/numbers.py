@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._lazy.cpu.faults import unheard
 from ..._lazy.cpu.sharing import by_elements
+from ..._lazy.native import compiled
 from ..._lazy.ops.contraction import correlate as correlate_p
 from ..._lazy.ops.elementwise import complex_
 from ..._lazy.rules.concretization import differentiating
@@ -42,6 +43,7 @@ from ..chapters.utility import diff
 from ..core.array import Array, apply, as_scalar, current, zero_d
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, full, listed, normalize_axis, promote
+from ..dispatch import fastpath
 from .described import eager_numpys, numpys, of_family
 from .joining import along, flat
 
@@ -448,13 +450,28 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
+# Places from which the search in step pays for the look whether the samples are sorted.
+_MANY = 64
+
+
+def _host_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Return what `np.interp` gives, for many places in a fraction of the time."""
+    if compiled is not None and type(x) is np.ndarray and x.size >= _MANY and period is None:
+        places = x if x.dtype.kind not in "iub" else x.astype(np.float64)
+        found = compiled.interpolate(places, np.asarray(xp), np.asarray(fp), left, right)
+        if found is not None:
+            return found
+    return np.interp(x, xp, fp, left, right, period)
+
+
 def _large_interp(x: Any, xp: Any, fp: Any, *more: Any, **options: Any) -> Any:
     at = np.asarray(x)
     dtype = np.complex128 if np.iscomplexobj(fp) else np.float64
-    return by_elements(lambda some: np.interp(some, xp, fp, *more, **options), at, dtype)
+    return by_elements(lambda some: _host_interp(some, xp, fp, *more, **options), at, dtype)
 
 
-@eager_numpys(large=_large_interp)
+@fastpath.whole(_host_interp, large=_large_interp)
+@numpys
 def interp(
     x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:

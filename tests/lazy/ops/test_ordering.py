@@ -7,6 +7,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nabla_array._lazy.config import config
 from nabla_array._lazy.cpu import calls, sharing
@@ -19,6 +21,7 @@ from nabla_array._lazy.ops.ordering import (
     distinct,
     isin,
     partition,
+    search,
     searchsorted,
     sort,
     stable_argsort,
@@ -287,3 +290,56 @@ def test_threads_do_not_share_a_permutation(descending: bool, monkeypatch: pytes
     with config(threads=2):
         order = whole(argsort, [x])(x, axis=0, descending=descending, stable=True)
     assert_same(order, np.argsort(np.invert(x) if descending else x, kind="stable"))
+
+
+@given(
+    st.sampled_from("dflLiIhB"),
+    st.sampled_from("dfl"),
+    st.integers(0, 70),
+    st.integers(0, 300),
+    st.booleans(),
+    st.sampled_from(["keys", "both", "neither"]),
+    st.integers(0, 99),
+)
+def test_many_numbers_are_sought_in_step(
+    key: str, char: str, n: int, many: int, is_right: bool, are_sorted: str, seed: int
+) -> None:
+    """As NumPy seeks them one by one: among equal keys, nan, infinities, and keys that are not sorted."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(char: str, n: int) -> np.ndarray:
+        x = rng.integers(0, 40, n).astype(char)
+        if char in "df":
+            x[rng.random(n) < 0.2] = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.5])
+        return x
+
+    keys, x = drawn(key, n), drawn(char, many)
+    keys = keys if are_sorted == "neither" else np.sort(keys)
+    x = np.sort(x) if are_sorted == "both" else x
+    side: Any = "right" if is_right else "left"
+    for sought in (x, x[::-1], x[: many // 6 * 6].reshape(2, -1, 3)):
+        assert_same(search(keys, sought, side), np.searchsorted(keys, sought, side))
+
+
+def test_few_numbers_among_many_keys_are_not_looked_at_twice() -> None:
+    keys = np.arange(1e6)
+    x = random("d", 100) * 1e6
+    assert_same(search(keys, x), np.searchsorted(keys, x))
+    if compiled is not None:
+        assert compiled.search(keys, x, False) is None
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code checks what it is given")
+def test_compiled_code_leaves_to_numpy_what_it_does_not_know() -> None:
+    assert compiled is not None
+    x = np.arange(100.0)
+    for keys in (x.reshape(10, 10), x[::2], x.astype(np.float32), x.astype(">f8"), x[::-1].copy()):
+        assert compiled.search(keys, x, False) is None
+    for keys in (x.reshape(10, 10), x.astype(complex), x[::-1].copy(), x[:1], np.append(x[:-1], np.nan)):
+        assert compiled.interpolate(x, keys, x, None, None) is None
+    for end in ("1", 10**400, 1j, np.float64(1)):
+        assert compiled.interpolate(x, x, x, None, end) is None  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="search: needs sorted keys"):
+        compiled.search([1.0], x, False)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="interpolate: needs places"):
+        compiled.interpolate([1.0], x, x, None, None)  # type: ignore[arg-type]

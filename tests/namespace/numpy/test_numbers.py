@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nabla_array as xp
+from nabla_array._lazy.native import compiled
 
 from .comparing import compare
 
@@ -145,3 +151,34 @@ np.correlate(u, 2)
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0]
+
+
+@given(
+    st.integers(0, 20), st.integers(0, 200), st.integers(0, 199), st.sampled_from(["any", "sorted", "dense"])
+)
+def test_interp_at_many_places(n: int, many: int, seed: int, kind: str) -> None:
+    """NumPy's bits: at samples, between equal places, beside infinite ones, and where none are sorted."""
+    rng = np.random.default_rng(seed)
+    at = rng.integers(0, 9, n + 1) / 2.0
+    if seed % 5 or compiled is None:  # else the order of the search decides
+        at = np.sort(at)
+    values = rng.standard_normal(n + 1)
+    x = rng.integers(-2, 20, many) / 4.0 if kind == "any" else np.sort(rng.uniform(-1, 5, many))
+    if kind != "dense":
+        for z in (values, x):
+            z[rng.random(z.size) < 0.2] = rng.choice(SPECIAL)
+    with np.errstate(all="ignore"):
+        for ends in ({}, {"left": -1, "right": 7.5}):
+            got = np.asarray(xp.interp(xp.asarray(x), at, xp.asarray(values), **ends))
+            assert got.tobytes() == np.interp(x, at, values, **ends).tobytes()
+
+
+def test_interp_of_large_arrays() -> None:
+    rng = np.random.default_rng(0)
+    at, values, x = np.sort(rng.random(300)), rng.standard_normal(300), rng.uniform(-0.1, 1.1, 600_000)
+    for places in (x, np.sort(x), x.reshape(-1, 3), x.astype(np.float32), (x * 9).astype(int)):
+        got = np.asarray(xp.interp(xp.asarray(places), at, values))
+        assert got.tobytes() == np.interp(places, at, values).tobytes()

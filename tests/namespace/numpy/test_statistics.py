@@ -191,3 +191,28 @@ def test_derivatives_of_quantiles_choose_elements_as_sorting_does() -> None:
         plain, compiled = transforms.grad(f)(x), transforms.grad(transforms.compile(f))(x)
         np.testing.assert_array_equal(np.asarray(plain), np.asarray(compiled))
         assert float(xp.sum(plain)) == 1
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize(
+    "edges",
+    [[0, 3, 3, 7], [7, 7, 3, 0], [2.5], [], [4, 4], [0.5, np.inf, np.nan], [np.nan, 3, 1], [5, np.nan, 1]],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [3, 1000, 600_000])
+def test_numbers_of_bins(n: int, edges: list[float], right: bool) -> None:
+    x = np.random.default_rng(0).uniform(-1, 9, n).round(1)
+    for values in (x, x.astype(int)):
+        wanted = np.digitize(values, edges, right)
+        got = np.asarray(xp.digitize(xp.asarray(values), xp.asarray(edges), right))
+        assert np.array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("edges", [[0, 2, 1], [2, 2, 0, 1], [np.nan, 1, 3], [1, 3, np.nan, 4, 2]], ids=str)
+@pytest.mark.parametrize("n", [3, 600_000])
+def test_bins_out_of_order(n: int, edges: list[float]) -> None:
+    x = np.ones(n)
+    for digitize, given in ((np.digitize, x), (xp.digitize, xp.asarray(x))):
+        with pytest.raises(ValueError, match="bins must be monotonically increasing or decreasing"):
+            digitize(given, np.array(edges))
