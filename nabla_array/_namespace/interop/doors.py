@@ -55,6 +55,11 @@ def lent(x: Array) -> Any:
     return np.asarray(x, copy=False) if x.shape else np.asarray(x)[()]
 
 
+def in_rows(x: Array) -> Any:
+    """Return NumPy's array in C order, on the memory of ours where that lies so, which is read at once."""
+    return np.ascontiguousarray(lent(x)) if x.shape else lent(x)
+
+
 class Door(NamedTuple):
     """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
 
@@ -208,6 +213,7 @@ DOORS = (
     Door("qiskit.quantum_info.states.statevector", "Statevector.__init__", copy, "takes no others"),
     Door("qutip.core.coefficient", "coefficient", copy, "takes no others for values at times"),
     Door("scipy.linalg._fblas", f"{_IN_PLACE} csscal zdscal", shared, "writes to its arguments"),
+    Door("scipy.interpolate._rbfinterp_pythran", "*", in_rows, "compiled; takes no others"),
     Door("scipy.optimize._group_columns", "group_dense group_sparse", copy, "compiled; takes no others"),
     Door("scipy.linalg._matfuncs", "_funm_loops", copy, "compiled; takes no others"),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),

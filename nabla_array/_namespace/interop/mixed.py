@@ -8,6 +8,10 @@ axes, lists and NumPy's numbers are refused as SciPy documents it.
 
 An estimator that knows NumPy's arrays alone (`KMeans`) refuses others then, though it takes them without the
 switch. It is given NumPy's. What was fitted to NumPy's arrays (`PCA`) transforms ours.
+
+Some modules of SciPy take a slower way for all namespaces but NumPy's (`convolve` and `correlate` choose sums of
+products, however long the arrays are), or refuse an option (neighbours of `RBFInterpolator`). Ours has what
+they need. What SciPy's tests say is refused to others (`workers`, `method=PermutationMethod()`) stays refused.
 """
 
 from __future__ import annotations
@@ -70,6 +74,16 @@ def _told(is_lazy_array: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return told
 
 
+def _or_ours(is_numpy: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return SciPy's function, to which our namespace is as good as NumPy's, other than in transforms."""
+
+    @wraps(is_numpy)
+    def has_numpys(xp: Any) -> bool:
+        return is_numpy(xp) or (not tapes and getattr(xp, "__name__", "") == "nabla_array")
+
+    return has_numpys
+
+
 def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
     """Return scikit-learn's function, which is given NumPy's arrays for an estimator that knows no others.
 
@@ -121,6 +135,15 @@ PLACES: tuple[tuple[str, str, Callable[..., Any]], ...] = (
 )
 
 
+# Modules of SciPy that do more, or do it faster, where the namespace is NumPy's.
+AS_NUMPYS = (
+    "scipy.interpolate._rbfinterp",
+    "scipy.signal._signaltools",
+    "scipy.stats._correlation",
+    "scipy.stats._morestats",
+)
+
+
 def _put_in(name: str, wrap: Callable[..., Any], module: ModuleType) -> None:
     if hasattr(module, name):
         put_in(module, {name: wrap(getattr(module, name))})
@@ -130,3 +153,12 @@ def _put_in(name: str, wrap: Callable[..., Any], module: ModuleType) -> None:
 
 for _module, _name, _wrap in PLACES:
     after_import(_module, partial(_put_in, _name, _wrap))
+
+
+def _tell(module: ModuleType) -> None:
+    if hasattr(module, "is_numpy"):  # a release may do without
+        vars(module)["is_numpy"] = _or_ours(vars(module)["is_numpy"])
+
+
+for _module in AS_NUMPYS:
+    after_import(_module, _tell)
