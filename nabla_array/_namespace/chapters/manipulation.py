@@ -461,7 +461,12 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
     return view(y, slice_, start=start, size=y.shape, step=step)
 
 
-@fastpath.whole(np.roll)
+def _roll_several(a: np.ndarray, shift: Any, axis: Any = None) -> np.ndarray | None:
+    """Roll along several axes in one pass; along one, threads share the copy."""
+    return np.roll(a, shift, axis) if isinstance(axis, tuple | list) and len(axis) > 1 else None
+
+
+@fastpath.whole(np.roll, large=_roll_several)
 def roll(a: ArrayLike, shift: Any, axis: Shape | None = None) -> Array:
     """Return an array with its elements shifted; those that leave at one end enter at the other.
 

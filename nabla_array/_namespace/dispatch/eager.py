@@ -508,7 +508,7 @@ def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
 
 
 # What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
-_OPTIONS = (type(None), bool, int, float, str)
+_OPTIONS = (type(None), bool, int, float, str, slice)
 _WRITING = frozenset({"out", "overwrite_input", "copy"})
 
 

@@ -9,9 +9,9 @@ axes, lists and NumPy's numbers are refused as SciPy documents it.
 An estimator that knows NumPy's arrays alone (`KMeans`) refuses others then, though it takes them without the
 switch. It is given NumPy's. What was fitted to NumPy's arrays (`PCA`) transforms ours.
 
-Some modules of SciPy take a slower way for all namespaces but NumPy's (`convolve` and `correlate` choose sums of
-products, however long the arrays are), or refuse an option (neighbours of `RBFInterpolator`). Ours has what
-they need. What SciPy's tests say is refused to others (`workers`, `method=PermutationMethod()`) stays refused.
+Some modules of SciPy take a slower way for all namespaces but NumPy's (`convolve` and `correlate` choose sums
+of products, however long the arrays are), or refuse an option (`neighbors` of `RBFInterpolator`). Ours has
+what they need. What SciPy's tests want refused (`workers`, `method=PermutationMethod()`) stays refused.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ def _of_axes(function: str, x: Any, fewest: int) -> Array:
 # -- elements put in and taken out -------------------------------------------------------------------
 
 
-@eager_numpys()
+@eager_numpys(large=np.delete)
 def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     """Return an array without some places along an axis.
 

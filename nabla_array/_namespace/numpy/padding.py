@@ -109,7 +109,7 @@ def _ends(
     return concat([parts[0], x, parts[1]], axis=axis)
 
 
-@eager_numpys()
+@eager_numpys(large=np.pad)
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return an array with more elements around it.
 

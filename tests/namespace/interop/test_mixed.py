@@ -140,6 +140,61 @@ assert signal.sosfilt(signal.butter(2, 0.2, output="sos"), x).shape == (12,)
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
+# -- modules that ask whether the namespace is NumPy's ---------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [float, complex, np.float32, np.int64, bool])
+@pytest.mark.parametrize("n", [10, 3000])
+def test_long_convolutions_are_fourier_transforms(n: int, dtype: Any) -> None:
+    """SciPy chooses as for NumPy's arrays: sums of products of 100,000 elements would take seconds."""
+    x = np.random.default_rng(0).integers(0, 2, n).astype(dtype)
+    y = xp.asarray(x)
+    assert signal.choose_conv_method(y, y) == signal.choose_conv_method(x, x)
+    for call in (signal.correlate, signal.convolve):
+        np.testing.assert_allclose(call(y, y), call(x, x), rtol=1e-3, atol=1e-3)
+
+
+def test_integers_that_no_double_holds_are_convolved_exactly() -> None:
+    x = np.full(3000, 2**40)
+    assert signal.choose_conv_method(xp.asarray(x), xp.asarray(x)) == "direct"
+
+
+def test_convolutions_under_transforms() -> None:
+    x, k = np.random.default_rng(0).random((2, 600)), np.hanning(400)
+    rows = vmap(lambda row: signal.convolve(row, k))(xp.asarray(x))
+    np.testing.assert_allclose(rows, [signal.convolve(row, k) for row in x], rtol=1e-9)
+    slope = grad(lambda v: xp.sum(signal.correlate(v, k, "same") ** 2))(xp.asarray(x[0]))
+    ahead, step = x[0].copy(), 1e-6
+    ahead[5] += step
+    energy = [np.sum(signal.correlate(v, k, "same") ** 2) for v in (x[0], ahead)]
+    np.testing.assert_allclose(slope[5], (energy[1] - energy[0]) / step, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"neighbors": 5}, {"kernel": "cubic", "degree": 2}, {"kernel": "gaussian", "epsilon": 2.0}],
+    ids=str,
+)
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_radial_functions_by_compiled_code(options: dict[str, Any], is_complex: bool) -> None:
+    rng = np.random.default_rng(0)
+    points, places = rng.random((40, 3)), rng.random((9, 3))
+    values = points[:, 0] + (1j * points[:, 1] if is_complex else 0)
+    wanted = interpolate.RBFInterpolator(points, values, **options)(places)
+    table, where = xp.asarray(points), xp.asarray(places)
+    for given in (xp.asarray(values), (table[:, 0] + (1j * table[:, 1] if is_complex else 0))):
+        got = interpolate.RBFInterpolator(table, given, **options)(where)
+        assert type(got) is xp.Array
+        np.testing.assert_allclose(got, wanted, rtol=1e-8)
+
+
+def test_false_discoveries_are_controlled_as_in_numpys_arrays() -> None:
+    p = np.random.default_rng(0).random((4, 200)) ** 3
+    for method in ("bh", "by"):
+        got = stats.false_discovery_control(xp.asarray(p), axis=1, method=method)
+        np.testing.assert_allclose(got, stats.false_discovery_control(p, axis=1, method=method))
+
+
 # -- scikit-learn --------------------------------------------------------------------------------------
 
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
