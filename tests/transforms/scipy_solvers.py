@@ -450,7 +450,6 @@ _AT_ONCE = {
 }
 _CALLED = (*_INTERPOLATORS.split(), "interp1d", "RegularGridInterpolator")
 _OTHERWISE = {
-    ".....": [("scipy.interpolate", "RBFInterpolator")],
     "...l.": [
         ("scipy.optimize: solvers", "newton"),
     ],
@@ -469,6 +468,7 @@ _OTHERWISE = {
     "....h": [
         *[(chapter, name) for chapter, names in _AT_ONCE.items() for name in names.split()],
         ("scipy.integrate: integrals, differential equations", "simpson(y, x)"),
+        ("scipy.interpolate", "RBFInterpolator"),
         *[("scipy.interpolate", f"{name}(...)(x)") for name in _CALLED],
     ],
 }

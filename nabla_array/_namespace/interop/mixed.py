@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.node import tapes
+from ..._lazy.graph.scopes import scopes
 from ..core.array import Array, from_value, is_lazy
 from .doors import put_in
 from .imports import after_import, unknown
@@ -79,7 +80,7 @@ def _or_ours(is_numpy: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
     @wraps(is_numpy)
     def has_numpys(xp: Any) -> bool:
-        return is_numpy(xp) or (not tapes and getattr(xp, "__name__", "") == "nabla_array")
+        return is_numpy(xp) or (not (tapes or scopes) and getattr(xp, "__name__", "") == "nabla_array")
 
     return has_numpys
 
