@@ -232,6 +232,21 @@ DOORS = (
     *[Door(f"skimage.{module}", "*", shared, "compiled; asks others for no dtype") for module in _FUSED],
     Door("skimage.transform._hough_transform", "*", shared, "compiled; takes no others"),
     Door("skimage.transform._warps", "warp", copy, "takes others for functions"),
+    Door("sklearn._isotonic", "*", shared, "compiled; asks others for no dtype"),
+    Door(
+        "sklearn._loss.loss",
+        "BaseLoss.gradient BaseLoss.gradient_hessian BaseLoss.loss BaseLoss.loss_gradient "
+        "HalfMultinomialLoss.gradient_proba",
+        shared,
+        "hands them to compiled code, which asks others for no dtype",
+    ),
+    Door(
+        "sklearn.multiclass",
+        "OneVsRestClassifier.fit OneVsRestClassifier.partial_fit",
+        copy,
+        "makes sparse targets of no others",
+    ),
+    Door("sklearn.preprocessing._target_encoder_fast", "*", shared, "compiled; asks others for no dtype"),
     Door("sklearn.utils.arrayfuncs", "*", shared, "compiled; asks others for no dtype"),
     Door(
         "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"

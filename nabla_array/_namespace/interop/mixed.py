@@ -27,6 +27,7 @@ import numpy as np
 from ..._lazy.graph.node import tapes
 from ..._lazy.graph.scopes import scopes
 from ..core.array import Array, from_value, is_lazy
+from ..core.views import in_order
 from .doors import put_in
 from .imports import after_import, unknown
 
@@ -85,6 +86,22 @@ def _or_ours(is_numpy: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return has_numpys
 
 
+def _in_order(asarray: Callable[..., Any]) -> Callable[..., Any]:
+    """Return scikit-learn's function, which keeps to an order in memory for arrays of ours, too.
+
+    What has to do with compiled code asks for one.
+    """
+
+    @wraps(asarray)
+    def ordered(array: Any, dtype: Any = None, order: Any = None, *more: Any, **options: Any) -> Any:
+        found = asarray(array, dtype, order, *more, **options)
+        if type(found) is Array and order in ("C", "F") and not (tapes or scopes):
+            return in_order("asarray", found, order)
+        return found
+
+    return ordered
+
+
 def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
     """Return scikit-learn's function, which is given NumPy's arrays for an estimator that knows no others.
 
@@ -130,6 +147,7 @@ COMPAT = (
 PLACES: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("scipy._lib._array_api_override", "array_namespace", _among_ours),
     ("sklearn.externals.array_api_compat.common._helpers", "array_namespace", _among_ours),
+    ("sklearn.utils._array_api", "_asarray_with_order", _in_order),
     ("sklearn.utils._array_api", "check_same_namespace", _fitted_to_numpys),
     ("sklearn.utils.validation", "validate_data", _by_estimator),
     *[(f"{package}.common._helpers", "is_lazy_array", _told) for package in COMPAT],

@@ -23,14 +23,18 @@ from scipy.cluster import vq
 from scipy.optimize import elementwise
 from scipy.spatial.transform import Rotation
 from sklearn import (
+    calibration,
     cluster,
     config_context,
     decomposition,
     discriminant_analysis,
     ensemble,
+    feature_selection,
+    isotonic,
     linear_model,
     metrics,
     mixture,
+    multiclass,
     naive_bayes,
     neighbors,
     pipeline,
@@ -225,6 +229,23 @@ LEARNED: dict[str, Callable[[Any], Any]] = {
     "RandomForest": lambda x: ensemble.RandomForestRegressor(5, random_state=0).fit(x, x[:, 0]).predict(x),
     "KNeighbors": lambda x: neighbors.KNeighborsClassifier().fit(x, CLASSES).predict(x),
     "SVC": lambda x: svm.SVC().fit(x, CLASSES).decision_function(x),
+    # Compiled code gets their targets, which nobody converts before.
+    "HistGradientBoosting": lambda x: ensemble.HistGradientBoostingRegressor().fit(x, x[:, 0]).predict(x),
+    "HistGradientBoosting, classes": lambda x: (
+        ensemble.HistGradientBoostingClassifier().fit(x, x[:, 0] > 0, x[:, 1] ** 2).predict_proba(x)
+    ),
+    "CalibratedClassifier": lambda x: (
+        calibration.CalibratedClassifierCV(naive_bayes.GaussianNB()).fit(x, x[:, 0] > 0).predict_proba(x)
+    ),
+    "GammaRegressor": lambda x: linear_model.GammaRegressor().fit(x, x[:, 0] ** 2 + 1).coef_,
+    "IsotonicRegression": lambda x: isotonic.IsotonicRegression().fit_transform(x[:, 0], x[:, 1]),
+    "TargetEncoder": lambda x: (
+        preprocessing.TargetEncoder().fit(x[:, :1] > 0, x[:, 0]).transform(x[:, :1] > 0)
+    ),
+    "OneVsRest": lambda x: (
+        multiclass.OneVsRestClassifier(naive_bayes.GaussianNB()).fit(x, (x[:, 0] > 0) * 1).predict(x)
+    ),
+    "mutual_info_regression": lambda x: feature_selection.mutual_info_regression(x, x[:, 0], random_state=0),
 }
 
 
