@@ -15,10 +15,13 @@ import numpy as np
 from ..config import threads
 from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Primitive, as_value
+from ..native import compiled
 from .spreading import PARALLEL, spread
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
 _REDUCED = 1 << 24
+# Elements of a row up to which compiled code may be the shorter way.
+_SHORT_ROW = 32
 # Bytes of the rows that are done at once, of a call that goes row by row.
 _ROWS_AT_ONCE = 1 << 19
 # Bytes up to which a matrix is small.
@@ -256,7 +259,8 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
     """Reduce a contiguous array on several threads; to the bits that one call gives, but for short rows."""
     if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
         return _reduce_first(prim, x, axes)
-    if x.nbytes < _REDUCED:
+    has_short_rows = 0 < math.prod([x.shape[a] for a in axes]) <= _SHORT_ROW and compiled is not None
+    if x.nbytes < _REDUCED and not has_short_rows:
         return prim.host(x, axes)
     many = 4 << (threads() - 1).bit_length()
     rows = math.prod(x.shape[: axes[0]]) if axes else 0
@@ -270,7 +274,8 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
 
         def fill(parts: Iterable[tuple[int, int]]) -> None:
             for a, b in parts:
-                reduce(table[a:b], axis=1, out=out[a:b])
+                if not has_short_rows or not compiled.reduce_rows(table[a:b], out[a:b], prim.reducer):  # type: ignore[arg-type]
+                    reduce(table[a:b], axis=1, out=out[a:b])
 
         spread(fill, list(itertools.pairwise(cuts)), in_order=False)
         return out.reshape(x.shape[: axes[0]])

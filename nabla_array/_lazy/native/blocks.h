@@ -35,6 +35,7 @@ typedef struct {
     int is_quiet;      /* whether NumPy tells of no faults of it */
     int is_slow_on_one; /* whether one element that repeats takes it several times as long as many in a row */
     int has_identity;  /* whether a reduction begins with that, else with the first element */
+    int short_row;     /* elements of a row up to which NumPy reduces it one after the other */
     char identity[16];
 } Step;
 
@@ -360,6 +361,35 @@ reduce_to(const Step *step, char *out, char *from, npy_intp stride, npy_intp n, 
     }
     if (n > 0) {
         step->loop(data, &n, strides, step->data);
+    }
+}
+
+/* Rows from which short ones are reduced column by column, so many at a time, which stay in the nearest cache. */
+enum { ROWS_BY_COLUMNS = 8, ROWS_AT_ONCE = 512 };
+
+/* Reduce rows to one element each, as NumPy does; its loop has a call for each row, or for each column of short ones. */
+static void
+reduce_rows(const Step *step, char *out, npy_intp out_step, char *from, npy_intp row_step, npy_intp stride, npy_intp rows,
+            npy_intp n, npy_intp itemsize)
+{
+    double identity[2]; /* aligned, which those in steps need not be */
+    if (n < 2 || n > step->short_row || rows < ROWS_BY_COLUMNS) {
+        for (npy_intp row = 0; row < rows; row++) {
+            reduce_to(step, out + row * out_step, from + row * row_step, stride, n, itemsize);
+        }
+        return;
+    }
+    memcpy(identity, step->identity, sizeof identity);
+    for (npy_intp row = 0; row < rows; row += ROWS_AT_ONCE) {
+        npy_intp some = rows - row < ROWS_AT_ONCE ? rows - row : ROWS_AT_ONCE;
+        char *column = from + row * row_step, *found = out + row * out_step;
+        for (npy_intp k = !step->has_identity; k < n; k++) {
+            int is_first = k == !step->has_identity;
+            char *before = !is_first ? found : step->has_identity ? (char *)identity : column;
+            npy_intp strides[3] = {!is_first ? out_step : step->has_identity ? 0 : row_step, row_step, out_step};
+            char *data[3] = {before, column + k * stride, found};
+            step->loop(data, &some, strides, step->data);
+        }
     }
 }
 

@@ -536,6 +536,7 @@ static PyMethodDef methods[] = {
     {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
     {"stable_order", stable_order, METH_O, "Return a stable order along the last axis, or None."},
     {"merge", (PyCFunction)(void (*)(void))merge, METH_FASTCALL, "Merge two sorted lines of numbers."},
+    {"reduce_rows", reduce_rows_of, METH_VARARGS, "Reduce short rows of a table; return whether that was done."},
     {"search", (PyCFunction)(void (*)(void))search, METH_FASTCALL, "Return the places of numbers among sorted ones."},
     {"interpolate", (PyCFunction)(void (*)(void))interpolate, METH_FASTCALL, "Return values between samples, on straight lines."},
     {"number_operand", (PyCFunction)(void (*)(void))number_operand, METH_FASTCALL, "Return the node of a number."},

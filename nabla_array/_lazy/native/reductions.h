@@ -103,11 +103,11 @@ static void
 reduce_tables(const Step *step, const Cut *cut, char *from, char *to, npy_intp itemsize)
 {
     npy_intp width = cut->inner * itemsize;
+    if (cut->inner == 1) {
+        reduce_rows(step, to, itemsize, from, cut->many * itemsize, itemsize, cut->outer, cut->many, itemsize);
+        return;
+    }
     for (npy_intp i = 0; i < cut->outer; i++, from += cut->many * width, to += width) {
-        if (cut->inner == 1) {
-            reduce_to(step, to, from, itemsize, cut->many, itemsize);
-            continue;
-        }
         for (npy_intp j = 0; step->has_identity && j < cut->inner; j++) {
             memcpy(to + j * itemsize, step->identity, (size_t)itemsize);
         }
@@ -442,4 +442,42 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     }
     PyErr_Clear(); /* told elsewhere */
     return value == NULL ? NULL : known_array(value, NULL);
+}
+
+/* reduce_rows(table, out, ufunc): reduce the rows of a table in C order to one element each, in the same dtype; False, with
+ * nothing that means anything in `out`, where NumPy is to do it, which has more to say of faults
+ */
+static PyObject *
+reduce_rows_of(PyObject *module, PyObject *args)
+{
+    PyArrayObject *table, *out;
+    PyObject *ufunc;
+    Step step;
+    int faults;
+    if (!PyArg_ParseTuple(args, "O!O!O!:reduce_rows", &PyArray_Type, &table, &PyArray_Type, &out, &PyUFunc_Type, &ufunc)) {
+        return NULL;
+    }
+    if (PyArray_NDIM(table) != 2 || PyArray_NDIM(out) != 1 || PyArray_DIM(out, 0) != PyArray_DIM(table, 0) ||
+        PyArray_DESCR(out) != PyArray_DESCR(table) || PyDataType_ELSIZE(PyArray_DESCR(out)) > 16 ||
+        !PyArray_ISCARRAY_RO(table) || !PyArray_ISCARRAY(out) || PyArray_DIM(table, 1) == 0) {
+        PyErr_SetString(PyExc_TypeError, "reduce_rows: needs a table in C order, and a vector of that dtype, as long");
+        return NULL;
+    }
+    if (!set_function(&step, ufunc, REDUCE, PyArray_DESCR(table), PyArray_DESCR(out))) {
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_FALSE;
+    }
+    if (PyArray_DIM(table, 1) > step.short_row) {
+        Py_RETURN_FALSE;
+    }
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS;
+    take_faults();
+    reduce_rows(&step, PyArray_BYTES(out), PyArray_ITEMSIZE(out), PyArray_BYTES(table), PyArray_STRIDE(table, 0),
+                PyArray_ITEMSIZE(table), PyArray_DIM(table, 0), PyArray_DIM(table, 1), PyArray_ITEMSIZE(table));
+    faults = take_faults();
+    NPY_END_THREADS;
+    return PyBool_FromLong(!faults);
 }

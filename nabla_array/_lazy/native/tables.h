@@ -61,11 +61,11 @@ static void
 run_reduce(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
 {
     const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
-    for (npy_intp row = 0; row < many; row++) {
-        npy_intp stride, unused;
-        char *data = row_of(job, from, first, row, buffers, &stride);
-        reduce_to(step, row_of(job, out, first, row, buffers, &unused), data, stride, job->length, from->itemsize);
-    }
+    npy_intp stride, unused;
+    char *start = row_of(job, from, first, 0, buffers, &stride), *to = row_of(job, out, first, 0, buffers, &unused);
+    npy_intp row_step = row_of(job, from, first, 1, buffers, &unused) - start;
+    npy_intp out_step = row_of(job, out, first, 1, buffers, &unused) - to;
+    reduce_rows(step, to, out_step, start, row_step, stride, many, job->length, from->itemsize);
 }
 
 /* Repeat one element along each of some rows, which stay inside. */

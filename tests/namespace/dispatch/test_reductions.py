@@ -15,6 +15,8 @@ from nabla_array._namespace.dispatch import fastpath
 from nabla_array.transforms import vmap
 
 SHAPES = [(1,), (7,), (1000,), (3, 5), (50, 20), (1, 8), (9, 1), (4, 5, 6), (2, 1, 9)]
+# Many rows of few elements, which are reduced column by column.
+SHAPES += [(8, 2), (1030, 3), (60, 4), (520, 7), (30, 8), (20, 33), (5, 4, 3)]
 DTYPES = "?bhilBHILfdFD"
 NAMES = ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std"]
 SPECIAL = [[0.0, -0.0], [-0.0, -0.0], [1.0, np.inf], [np.inf, -np.inf], [np.nan, 1.0], [1e308, 1e308]]
@@ -152,3 +154,47 @@ def test_what_is_left_to_python() -> None:
         xp.sum(x, axis=2)
     with pytest.raises(ValueError, match="axis"):
         xp.mean(x, axis=(0, 0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("width", [2, 3, 7])
+def test_short_rows_of_special_values(name: str, dtype: str, width: int) -> None:
+    values = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e30], dtype)
+    a = np.stack([x.ravel() for x in np.meshgrid(*[values] * min(width, 4))], axis=-1)
+    a = np.ascontiguousarray(np.concatenate([a, np.repeat(a[:, :1], width - a.shape[1], axis=1)], axis=1))
+    found, wanted = getattr(xp, name)(xp.asarray(a), axis=1), getattr(np, name)(a, axis=1)
+    np.testing.assert_array_equal(found, wanted)
+    if name not in ("max", "min"):  # of two zeros either is the larger one
+        known = ~np.isnan(wanted) if wanted.dtype != bool else slice(0)
+        np.testing.assert_array_equal(np.signbit(np.asarray(found))[known], np.signbit(wanted)[known])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
+@pytest.mark.parametrize("width", [2, 3, 7, 8, 32, 33])
+def test_short_rows_of_large_arrays(name: str, width: int) -> None:
+    for dtype in "?hldfD" if name not in ("max", "min") else "?hldf":
+        a = (np.random.default_rng(width).standard_normal((9_000_000 // width // 8, width)) * 3).astype(dtype)
+        found, wanted = getattr(xp, name)(xp.asarray(a), axis=1), getattr(np, name)(a, axis=1)
+        same(found, wanted)
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code checks what it is given")
+def test_rows_that_compiled_code_leaves_or_refuses() -> None:
+    assert compiled is not None
+    table, out = np.ones((20, 3)), np.empty(20)
+    assert compiled.reduce_rows(table, out, np.add)
+    assert np.array_equal(out, np.full(20, 3.0))
+    assert not compiled.reduce_rows(np.ones((20, 8)), out, np.add)  # NumPy adds eight at a time
+    assert not compiled.reduce_rows(table * 1e308, out, np.add)  # NumPy warns of the overflow
+    for given, to in (
+        (table.T, out),
+        (table[:, ::2], out),
+        (table, out[:5]),
+        (table, out.astype("f")),
+        (out, out),
+    ):
+        with pytest.raises(TypeError, match="reduce_rows: needs a table in C order"):
+            compiled.reduce_rows(given, to, np.add)
