@@ -469,7 +469,7 @@ reduce_rows_of(PyObject *module, PyObject *args)
         }
         Py_RETURN_FALSE;
     }
-    if (PyArray_DIM(table, 1) > step.short_row) {
+    if (PyArray_DIM(table, 1) > step.short_row || step.result != PyArray_DESCR(table)->type_num) {
         Py_RETURN_FALSE;
     }
     NPY_BEGIN_THREADS_DEF;

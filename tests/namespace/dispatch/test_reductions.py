@@ -189,6 +189,7 @@ def test_rows_that_compiled_code_leaves_or_refuses() -> None:
     assert np.array_equal(out, np.full(20, 3.0))
     assert not compiled.reduce_rows(np.ones((20, 8)), out, np.add)  # NumPy adds eight at a time
     assert not compiled.reduce_rows(table * 1e308, out, np.add)  # NumPy warns of the overflow
+    assert not compiled.reduce_rows(table, out, np.logical_or)  # which gives bools
     for given, to in (
         (table.T, out),
         (table[:, ::2], out),
