@@ -73,7 +73,7 @@ def _rows_on_threads(prim: Primitive, least: int, *operands: np.ndarray, **param
     if prim.shortcut is not None and (found := prim.shortcut(*operands, **params)) is not None:
         return as_value(found)
     if axis is None:
-        return _joined_on_threads(prim, operands[0], **params)
+        return as_value(prim.joined(operands[0], _each, **params))  # type: ignore[misc]
     axes = [row.index(made[axis]) if made[axis] in row else None for row in own]
     return _in_parts(prim, least, operands, params, axes, axis)
 
@@ -238,12 +238,6 @@ def _copy(pairs: Iterable[_Pair]) -> None:
             out[...] = x
 
 
-def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
-    """Run a call of one long row on several threads, as its record says."""
-    cuts = [x[_at(axis, part)] for part in slices(x.shape[axis], threads())]
-    return as_value(prim.joined(x, cuts, _each, axis=axis, **params))  # type: ignore[misc]
-
-
 def _each(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     """Have threads call a function with each item; return the results in order."""
     return [y for some in spread(lambda some: [function(i) for i in some], items, least=1) for y in some]
@@ -259,7 +253,8 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
     """Reduce a contiguous array on several threads; to the bits that one call gives, but for short rows."""
     if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
         return _reduce_first(prim, x, axes)
-    has_short_rows = 0 < math.prod([x.shape[a] for a in axes]) <= _SHORT_ROW and compiled is not None
+    reduce_rows: Any = getattr(compiled, "reduce_rows", None)
+    has_short_rows = reduce_rows and 0 < math.prod([x.shape[a] for a in axes]) <= _SHORT_ROW
     if x.nbytes < _REDUCED and not has_short_rows:
         return prim.host(x, axes)
     many = 4 << (threads() - 1).bit_length()
@@ -274,7 +269,7 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
 
         def fill(parts: Iterable[tuple[int, int]]) -> None:
             for a, b in parts:
-                if not has_short_rows or not compiled.reduce_rows(table[a:b], out[a:b], prim.reducer):  # type: ignore[arg-type]
+                if not (has_short_rows and reduce_rows(table[a:b], out[a:b], prim.reducer)):
                     reduce(table[a:b], axis=1, out=out[a:b])
 
         spread(fill, list(itertools.pairwise(cuts)), in_order=False)

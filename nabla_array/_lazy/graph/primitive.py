@@ -163,8 +163,8 @@ class Primitive:
     # Calls that compute with one matrix after the other, for each place of the leading axes, which all
     # operands and results have: bytes from which threads share small ones.
     by_matrices: int | None = None
-    # By rows, of one operand: ``(x, cuts, each, axis, **params)`` makes the result for one long row. `cuts`
-    # are parts of it, one for each thread; threads share ``each(function, items)``.
+    # By rows, of one operand: ``(x, each, axis, **params)`` makes the result for one long row, of which
+    # threads share ``each(function, items)``.
     joined: Callable[..., Any] | None = None
     # ``(x, **params) -> result`` or None: of operands for which a way is shorter than sharing the work.
     shortcut: Callable[..., Any] | None = None

@@ -55,7 +55,7 @@ def _transform(
         value: np.ndarray | None = host(x, axis=axis, norm=norm, **params) if own and has_rows else None
         return value
 
-    def joined(x: np.ndarray, cuts: Any, each: Any, n: int, axis: int, norm: str, **params: Any) -> Any:
+    def joined(x: np.ndarray, each: Any, n: int, axis: int, norm: str, **params: Any) -> Any:
         found = in_four_steps(x, n, norm, each, **params)
         if found is None:
             return host(x, n=n, axis=axis, norm=norm, **params)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import threads
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Primitive, shift, whole
@@ -101,18 +102,16 @@ def _jobs(first: Sorted, second: Sorted, out: Sorted, many: int) -> Iterator[lis
         yield [y[place] for line in lines for y, place in zip(line, places, strict=True)]
 
 
-def _sort_joined(
-    x: np.ndarray, cuts: list[np.ndarray], each: Each, descending: bool, **params: Any
-) -> np.ndarray:
-    lines = [p.reshape(-1) for p in each(partial(_sort_host, descending=descending, **params), cuts)]
+def _sort_joined(x: np.ndarray, each: Each, axis: int, descending: bool, **params: Any) -> np.ndarray:
+    sort_part = partial(_sort_host, axis=axis, descending=descending, **params)
+    lines = [p.reshape(-1) for p in each(sort_part, np.array_split(x, threads(), axis))]
     (keys,) = _merged([(_mirrored(y) if descending else y,) for y in lines], each)
     return (_mirrored(keys) if descending else keys).reshape(x.shape)
 
 
-def _argsort_joined(
-    x: np.ndarray, cuts: list[np.ndarray], each: Each, descending: bool, **params: Any
-) -> np.ndarray:
-    parts = each(partial(_argsort_host, descending=descending, **params), cuts)
+def _argsort_joined(x: np.ndarray, each: Each, axis: int, descending: bool, **params: Any) -> np.ndarray:
+    sort_part = partial(_argsort_host, axis=axis, descending=descending, **params)
+    parts = each(sort_part, np.array_split(x, threads(), axis))
     starts = itertools.accumulate([0, *[p.size for p in parts[:-1]]])
     flat = x.reshape(-1)
 
@@ -305,14 +304,14 @@ def _searchsorted_aval(x1: Aval, x2: Aval, side: str) -> Aval:
     return aval_of(x2.shape, _INTP)
 
 
-# Numbers from which the search in step pays for the look whether the keys are sorted.
-_SOUGHT = 64
+# Numbers from which compiled code that seeks many in step pays for its look whether the keys are sorted.
+SOUGHT = 64
 
 
 def search(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """Return what ``np.searchsorted(a, v, side, sorter)`` gives, for many numbers in a part of the time."""
     is_known = side in ("left", "right") and sorter is None and type(a) is type(v) is np.ndarray
-    if compiled is not None and is_known and v.size >= _SOUGHT:
+    if compiled is not None and is_known and v.size >= SOUGHT:
         if a.dtype != v.dtype and a.dtype.kind in "fiu" and v.dtype.kind in "fiu":
             common = np.promote_types(a.dtype, v.dtype)
             a, v = a.astype(common), v.astype(common)

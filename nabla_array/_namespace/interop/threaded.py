@@ -13,6 +13,7 @@ that it has in the whole: threads fill one part each.
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
@@ -277,8 +278,6 @@ def _segments(
     each = _OF_A_SEGMENT + x.size // n * self.m_num * _OF_ITS_POINT
     if n // self.hop * each < 2 * _STEPS or detr not in (None, "constant", "linear"):
         return None
-    from scipy.signal import detrend
-
     x, (p0, p1) = np.moveaxis(np.asarray(x), axis, -1), self.p_range(n, p0, p1)
     segments = [*self._x_slices(x, k_offset, p0, p1, padding)]
     out = np.zeros((*x.shape[:-1], self.f_pts, len(segments)), complex)
@@ -286,7 +285,7 @@ def _segments(
     def fill(part: slice) -> None:
         some = np.stack(segments[part], axis=-2)
         if detr is not None:
-            some = detrend(some, type=detr)
+            some = sys.modules["scipy.signal"].detrend(some, type=detr)
         rows = self._fft_func((some * self.win.conj()).reshape(-1, self.m_num))
         out[..., part] = rows.reshape(*some.shape[:-1], -1).swapaxes(-1, -2)
 

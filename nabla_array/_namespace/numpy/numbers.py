@@ -14,6 +14,7 @@ from ..._lazy.cpu.sharing import by_elements
 from ..._lazy.native import compiled
 from ..._lazy.ops.contraction import correlate as correlate_p
 from ..._lazy.ops.elementwise import complex_
+from ..._lazy.ops.ordering import SOUGHT
 from ..._lazy.rules.concretization import differentiating
 from ..chapters.elementwise import (
     abs,
@@ -450,13 +451,9 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
-# Places from which the search in step pays for the look whether the samples are sorted.
-_MANY = 64
-
-
 def _host_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Return what `np.interp` gives, for many places in a fraction of the time."""
-    if compiled is not None and type(x) is np.ndarray and x.size >= _MANY and period is None:
+    """Return what `np.interp` gives, for many places in a part of the time."""
+    if compiled is not None and type(x) is np.ndarray and x.size >= SOUGHT and period is None:
         places = x if x.dtype.kind not in "iub" else x.astype(np.float64)
         found = compiled.interpolate(places, np.asarray(xp), np.asarray(fp), left, right)
         if found is not None:

@@ -15,7 +15,7 @@ from ..._lazy.cpu.faults import unheard
 from ..._lazy.cpu.spreading import spread
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.indexing import scatter
-from ..._lazy.ops.ordering import search
+from ..._lazy.ops.ordering import SOUGHT, search
 from ..._lazy.rules.concretization import differentiating
 from ..chapters.creation import asarray, linspace
 from ..chapters.elementwise import (
@@ -444,7 +444,8 @@ def _is_rising(edges: np.ndarray) -> bool:
 def _host_digitize(x: Any, bins: Any, right: Any = False) -> Any:
     """Return what `np.digitize` gives, for many numbers in a part of the time."""
     edges = np.asarray(bins)
-    if type(x) is not np.ndarray or edges.ndim != 1 or {x.dtype.kind, edges.dtype.kind} - {*"fiub"}:
+    are_many = type(x) is np.ndarray and x.size >= SOUGHT
+    if not are_many or edges.ndim != 1 or {x.dtype.kind, edges.dtype.kind} - {*"fiub"}:
         return np.digitize(x, bins, right)
     side = "left" if right else "right"
     return search(edges, x, side) if _is_rising(edges) else edges.size - search(edges[::-1], x, side)
