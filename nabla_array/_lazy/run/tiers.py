@@ -63,6 +63,9 @@ class Runner:
     ----------
     part, kernel
         The part, and its compiled form; None where MAX could not run it.
+    size
+        What the outcome of a trial holds for: of the largest value, the power of two that its bytes reach,
+        and less than 0 where MAX has to copy inputs first. It is that of the last run, by any thread.
     seconds
         How long all its runs took.
     """
@@ -130,20 +133,23 @@ class Runner:
 
     def _run(self, ins: list[Any]) -> list[Any]:
         assert self.kernel is not None
+        # Whether the step before ran on MAX may decide how an input lies.
+        is_copied = not all([x.flags.c_contiguous and x.flags.writeable for x in ins])
+        size = self.size = -abs(self.size) if is_copied else abs(self.size)
         try:
-            if self.is_trusted() or self.is_faster:
+            if self.is_trusted() or self.kernel.faster.get(size, False):
                 return self.on_max(ins)
-            return self._try(ins)
+            return self._try(ins, size)
         except StepFailed:
             raise
         except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
             self.kernel.fail(f"cannot be run: {error}")
             return self.on_host(ins)
 
-    def _try(self, ins: list[Any]) -> list[Any]:
+    def _try(self, ins: list[Any], size: int) -> list[Any]:
         """Run the tier whose turn it is, at first both for their results; at last remember the better."""
         assert self.kernel is not None
-        trial = self.kernel.trials.setdefault(self.size, Trial())
+        trial = self.kernel.trials.setdefault(size, Trial())
         is_first, is_hosts = not trial.host, trial.next_on_host
         start = perf_counter()
         out = self.on_host(list(ins)) if is_hosts else self.on_max(ins)
@@ -151,7 +157,7 @@ class Runner:
         if is_first and not all(agree(g, w) for g, w in zip(self.on_max(ins), out, strict=True)):
             self.kernel.distrust()
         if trial.is_over:
-            self.kernel.decide(self.size, trial)
+            self.kernel.decide(size, trial)
         return out
 
 

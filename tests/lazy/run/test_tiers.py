@@ -137,6 +137,37 @@ def test_each_size_class_is_tried(fake: Compiler) -> None:
     assert len(fake.requests) == 1
 
 
+def test_inputs_that_max_has_to_copy_are_tried_by_themselves(
+    monkeypatch: pytest.MonkeyPatch, takes: Callable[[float], None], fake: Compiler
+) -> None:
+    on_host, on_max = tiers.Runner.on_host, tiers.Runner.on_max
+
+    def hosts(self: tiers.Runner, ins: list[np.ndarray]) -> list[object]:
+        takes(0.05)
+        return on_host(self, ins)
+
+    def maxs(self: tiers.Runner, ins: list[np.ndarray]) -> list[object]:
+        takes(0.01 if ins[0].flags.c_contiguous else 0.2)
+        return on_max(self, ins)
+
+    monkeypatch.setattr(tiers.Runner, "on_host", hosts)
+    monkeypatch.setattr(tiers.Runner, "on_max", maxs)
+    spread = np.repeat(X, 2)[::2]
+
+    def run(times: int, x: np.ndarray) -> None:
+        for _ in range(times):
+            np.testing.assert_array_equal(np.asarray(work(xp.asarray(x, copy=False))), np.sqrt(x * 2.0) + x)
+
+    run(9, X)
+    (size,) = kernel().faster
+    run(9, spread)
+    assert kernel().faster == {size: True, -size: False}
+    hits = kernel().hits
+    run(3, spread)
+    assert kernel().hits == hits
+    assert len(fake.requests) == 1
+
+
 @pytest.mark.usefixtures("slow_host")
 def test_what_was_tried_before_is_trusted_at_once(fake: Compiler) -> None:
     run(9)
