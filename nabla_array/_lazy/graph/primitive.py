@@ -99,6 +99,8 @@ class Primitive:
     # How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels ("nabla.exp"),
     # or ``(builder, *tensors, out, **params) -> tensor`` (see backend.py). None keeps it on the host.
     max: str | Callable[..., Any] | None = None
+    # The host goes element by element, so that MAX may be faster at this operation alone.
+    serial: bool = False
     # Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
     max_kinds: str = "fiub"
     # Elementwise only: for each operand the derivative by it, as ``(out, *inputs, **params) -> Node``, a

@@ -23,6 +23,7 @@ import numpy as np
 from ..cpu.pool import Task
 from ..forks import at_fork, late
 from ..graph.primitive import Primitive
+from ..ops.special import special
 from ..ops.structure import slice_
 from ..stats import stats
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
@@ -33,11 +34,19 @@ _KERNELS = Path(__file__).parent / "kernels"
 _MODULES = ("creation", "elementwise", "structure", "reduction", "contraction", "indexing", "ordering")
 
 
+class _Primitives(dict[str, Primitive]):
+    def __missing__(self, name: str) -> Primitive:
+        prim = special(name.removeprefix("special."))  # made when it is first asked for: SciPy may be missing
+        assert prim is not None, name
+        self[name] = prim
+        return prim
+
+
 @lru_cache(1)
 def primitives() -> dict[str, Primitive]:
     """Return the primitives by name."""
     modules = [import_module(f"nabla_array._lazy.ops.{name}") for name in _MODULES]
-    return {p.name: p for m in modules for p in vars(m).values() if isinstance(p, Primitive)}
+    return _Primitives({p.name: p for m in modules for p in vars(m).values() if isinstance(p, Primitive)})
 
 
 class Builder:

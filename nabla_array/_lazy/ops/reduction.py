@@ -161,6 +161,7 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
         lambda x, axis: x,
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         kind="scan",
+        serial=True,
         by_rows=True,
         fresh=True,
         reducer=ufunc,

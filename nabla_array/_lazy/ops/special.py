@@ -52,7 +52,8 @@ def special(name: str) -> Primitive | None:
     partials = PARTIALS.get(name)
     if partials is not None:
         partials = tuple(_unknown(name, p) if isinstance(p, str) else p for p in partials)
-    return elementwise(f"special.{name}", ufunc, partials=partials)
+    lowering = f"nabla.{name}" if name in LOWERED else None
+    return elementwise(f"special.{name}", ufunc, partials=partials, max=lowering, max_kinds="f", serial=True)
 
 
 def _several(name: str, ufunc: np.ufunc) -> Primitive:
@@ -236,6 +237,12 @@ def _polynomial(name: str, factor: Callable[..., Any], *more: float) -> Callable
 
     return by_x
 
+
+# Those of which we have a Mojo kernel.
+LOWERED = {
+    *("entr", "expit", "kl_div", "log_expit", "logit", "rel_entr", "xlog1py", "xlogy"),
+    *("erf", "erfc", "erfcx", "log_ndtr", "ndtr", "gammaln", "psi", "i0", "i0e", "i1", "i1e"),
+}
 
 # For each function its derivatives by its operands, as `(out, *operands) -> Node`, a number, None where it
 # is zero, or what the operand is called where there is no formula.

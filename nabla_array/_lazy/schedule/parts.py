@@ -35,9 +35,9 @@ def _is_view(eqn: Eqn) -> bool:
 
 
 def _pays(eqns: list[Eqn]) -> bool:
-    """Say whether fusing could be faster than the host's own calls: never for a single one, but scans."""
+    """Say whether fusing could be faster than the host's own calls; of single ones, serial ones could."""
     work = [e for e in eqns if not _is_view(e) and not is_literal(e)]
-    return len(work) > 1 or any(e.prim.kind == "scan" for e in work)
+    return len(work) > 1 or any(e.prim.serial for e in work)
 
 
 def users_of(program: Program) -> dict[int, list[int]]:

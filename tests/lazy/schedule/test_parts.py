@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 from unittest.mock import patch
 
@@ -95,6 +96,17 @@ CUTS: dict[str, tuple[Callable[[Array], Array], Cut, Cut]] = {
         [(True, "exp slice mul")],
     ),
 }
+if find_spec("scipy"):
+    CUTS["a special function"] = (
+        lambda x: xp.special.erf(x),
+        [(True, "special.erf")],
+        [(True, "special.erf")],
+    )
+    CUTS["one that MAX lacks"] = (
+        lambda x: xp.exp(xp.special.ndtri(x)) + 1.0,
+        [(False, "special.ndtri"), (True, "exp add")],
+        [(False, "special.ndtri"), (True, "exp add")],
+    )
 
 
 @pytest.mark.parametrize("name", CUTS)

@@ -78,8 +78,8 @@ def polynomial[
         comptime c = Scalar[dtype](coefficients[first])
         return SIMD[dtype, w](c)
     else:
-        comptime half = 1 if n == 2 else 2 if n <= 4 else 4 if n <= 8 else 8
-        comptime assert n <= 2 * half, "polynomials have 16 coefficients at most"
+        comptime half = 1 if n == 2 else 2 if n <= 4 else 4 if n <= 8 else 8 if n <= 16 else 16
+        comptime assert n <= 2 * half, "polynomials have 32 coefficients at most"
         var low = polynomial[coefficients, first, half](x)
         return fma(polynomial[coefficients, first + half, n - half](x), raised[half](x), low)
 

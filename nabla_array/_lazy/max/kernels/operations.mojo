@@ -3,7 +3,7 @@
 import extensibility
 from extensibility import *
 
-from . import arithmetic, exponential, single, trigonometric
+from . import arithmetic, exponential, single, special, trigonometric
 from .core import nan_or
 
 
@@ -516,3 +516,125 @@ struct CumProd:
             for i in range(start, start + n):
                 product *= x.unsafe_ptr().unsafe_load(i).cast[wide]()
                 output.unsafe_ptr().unsafe_store(i, product.cast[dtype]())
+
+@extensibility.register("nabla.expit")
+struct Expit(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.expit(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log_expit")
+struct LogExpit(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.log_expit(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.logit")
+struct Logit(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.logit(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.entr")
+struct Entr(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.entr(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.erf")
+struct Erf(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.erf(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.erfc")
+struct Erfc(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.erfc(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.ndtr")
+struct Ndtr(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.ndtr(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.i0")
+struct I0(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.i0(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.i0e")
+struct I0e(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.i0e(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.i1")
+struct I1(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.i1(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.i1e")
+struct I1e(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.i1e(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.erfcx")
+struct Erfcx(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.erfcx(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log_ndtr")
+struct LogNdtr(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.log_ndtr(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.gammaln")
+struct Gammaln(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.gammaln(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.psi")
+struct Psi(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.psi(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.xlogy")
+struct Xlogy(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.xlogy(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.xlog1py")
+struct Xlog1py(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.xlog1py(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.rel_entr")
+struct RelEntr(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.rel_entr(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.kl_div")
+struct KlDiv(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return special.kl_div(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
