@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._lazy.graph.primitive import Primitive
+from ..._lazy.ops.ordering import RANKED
 from ..._lazy.ops.ordering import argpartition as argpartition_p
 from ..._lazy.ops.ordering import partition as partition_p
 from ..chapters.indexing_functions import take_along_axis
@@ -42,6 +44,18 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return order
 
 
+# How many times as long as to add up elements NumPy takes to put several in their places.
+_FACTOR = 16
+
+
+def ranked_size(a: Any, axis: Any, many: int = 2) -> int:
+    """Return how many elements take as long, where our way to put `many` in their places is shorter."""
+    shape = np.shape(a)
+    size = math.prod(shape)
+    is_axis = type(axis) is int and -len(shape) <= axis < len(shape)
+    return size * (_FACTOR if many > 1 and (shape[axis] if is_axis else size) >= RANKED else 1)
+
+
 def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None, kind: str) -> Array:
     if not isinstance(kind, str):
         raise TypeError(f"select kind must be str, not {type(kind).__name__}")
@@ -57,7 +71,7 @@ def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None, kind: str)
     return apply(prim, x, kth=tuple(places.reshape(-1).tolist()), axis=k)
 
 
-@eager_numpys()
+@eager_numpys(elements=lambda a, kth, axis=-1, *_, **__: ranked_size(a, axis, np.size(kth)))
 def partition(
     a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:

@@ -44,7 +44,7 @@ from ..dispatch import eager, fastpath
 from ..interop.functions import host_call, to_host
 from .described import eager_numpys, numpys, of_family
 from .numbers import inexact
-from .ordering import partition
+from .ordering import partition, ranked_size
 
 if TYPE_CHECKING:
     from ..core.types import ArrayLike, Axis, DTypeLike, Out
@@ -261,11 +261,17 @@ def quantiles_on_host(
     return as_array(name, host_call(getattr(np, name), name, (x, q), options))
 
 
+_ranking = eager_numpys(elements=lambda a, q, axis=None, *_, **__: ranked_size(a, axis))
 quantile = quantiles(
-    eager_numpys(), "quantile", _quantile, "Return quantiles along axes.", "[1, 2, 4], 0.5", "np.float64(2.0)"
+    _ranking,
+    "quantile",
+    _quantile,
+    "Return quantiles along axes.",
+    "[1, 2, 4], 0.5",
+    "np.float64(2.0)",
 )
 percentile = quantiles(
-    eager_numpys(),
+    _ranking,
     "percentile",
     _quantile,
     "Return percentiles along axes.",
@@ -274,7 +280,7 @@ percentile = quantiles(
 )
 
 
-@eager_numpys()
+@eager_numpys(elements=lambda a, axis=None, *_, **__: ranked_size(a, axis))
 def median(
     a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:

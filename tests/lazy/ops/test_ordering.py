@@ -184,6 +184,31 @@ def test_tangents_move_with_their_elements(axis: int) -> None:
         assert_same(value_of(back), wanted)
 
 
+@pytest.mark.parametrize("char", "fdebBil")
+@given(data=st.data(), distinct=st.integers(1, 300), odd=st.booleans(), lines=st.integers(1, 2))
+def test_several_ranks_are_put_in_place_one_by_one(
+    char: str, data: st.DataObject, distinct: int, odd: bool, lines: int
+) -> None:
+    n = ordering.RANKED + distinct
+    x = np.random.default_rng(distinct).integers(0, min(distinct, 127), (lines, n)).astype(char)
+    if odd and x.dtype.kind == "f":
+        x[:, ::97], x[:, 1::89], x[:, 2::83] = np.nan, -np.inf, np.inf
+    ranks = data.draw(st.lists(st.integers(-n, n - 1), min_size=2, max_size=20))
+    ranks += data.draw(st.sampled_from([[], [n - 1], [n - 2, n - 1], [0, 1]]))
+    given = x.copy()
+    for axis, operand in ((1, x), (0, np.ascontiguousarray(x.T))):
+        found = np.moveaxis(ordering.partition.host(operand, tuple(ranks), axis), axis, 1)
+        ordered = np.sort(x, axis=1)
+        np.testing.assert_array_equal(np.sort(found, axis=1), ordered)
+        for rank in ranks:
+            np.testing.assert_array_equal(found[:, rank], ordered[:, rank])
+            for line, value in zip(found, ordered[:, rank], strict=True):
+                before, after = line[: rank % n], line[rank % n + 1 :]
+                assert np.isnan(value) or not ((before > value) | np.isnan(before)).any()
+                assert not (after < value).any() if value == value else np.isnan(after).all()
+    np.testing.assert_array_equal(x, given)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_tangents_of_a_partition_stay_with_their_elements(axis: int) -> None:
     x, t = random("d", 7, 6), random("d", 7, 6, seed=1)
