@@ -277,3 +277,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not HEAVY & {m.split(".")[0] for m in found}
     assert not LATE_OWN & found
     assert not {f"nabla_array._namespace{chapter}" for chapter in (*STANDARD, ".numpy.ufunc_methods")} & found
+
+
+def test_importing_the_package_after_numpy_imports_no_more_of_the_standard_library() -> None:
+    code = "import sys, numpy; before = {*sys.modules}; import nabla_array; print(*{*sys.modules} - before)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {m for m in run.stdout.split() if m.split(".")[0] in sys.stdlib_module_names} <= {
+        "__future__",
+        "gc",
+    }

@@ -9,7 +9,6 @@ from _thread import allocate_lock  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 # OpenBLAS reads it when it is loaded: its threads spin while they wait for the next product, for
@@ -57,8 +56,11 @@ def threads_of_blas() -> _Threads | None:
     `threadpoolctl` finds more, but to import it takes as long as a product of large matrices.
     """
     # A name is looked up in a module and in the libraries that it is linked with; on Windows in it alone.
-    shipped = Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*.dll")
-    for file in (_umath_linalg.__file__, *map(str, shipped)):
+    # Not by `pathlib`, which takes milliseconds to import.
+    libraries = os.path.join(os.path.dirname(np.__file__), os.pardir, "numpy.libs")
+    shipped = os.listdir(libraries) if os.path.isdir(libraries) else []
+    dlls = [os.path.join(libraries, name) for name in shipped if "openblas" in name and name.endswith(".dll")]
+    for file in (_umath_linalg.__file__, *dlls):
         library = ctypes.CDLL(file)
         for names in _NAMES:
             if all([hasattr(library, name) for name in names]):
