@@ -286,13 +286,17 @@ set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
 }
 
 /* Return how many elements NumPy reduces one after the other: it adds up floats in eight sums, or complex numbers in four,
- * where there are as many. Of longer rows a call for each is no loss.
+ * where there are as many. Of longer rows a call for each is no loss. Its loop of complex products rounds in another way
+ * where it is one along a column, by vector instructions.
  */
 static int
 short_row(PyUFuncObject *ufunc, PyArray_Descr *dtype)
 {
     int is_sum = strcmp(ufunc->name, "add") == 0;
-    return is_sum && dtype->kind == 'c' ? 3 : is_sum && dtype->kind == 'f' ? 7 : 32;
+    if (dtype->kind == 'c') {
+        return is_sum ? 3 : 0;
+    }
+    return is_sum && dtype->kind == 'f' ? 7 : 32;
 }
 
 /* Make a step of a function: a ufunc, None for `where`, "cast", "copy", or "spread" for one element a row along that. */

@@ -175,10 +175,22 @@ def test_short_rows_of_special_values(name: str, dtype: str, width: int) -> None
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
 @pytest.mark.parametrize("width", [2, 3, 7, 8, 32, 33])
 def test_short_rows_of_large_arrays(name: str, width: int) -> None:
-    for dtype in "?hldfD" if name not in ("max", "min") else "?hldf":
+    for dtype in "?hldfFD" if name not in ("max", "min") else "?hldf":
         a = (np.random.default_rng(width).standard_normal((9_000_000 // width // 8, width)) * 3).astype(dtype)
         found, wanted = getattr(xp, name)(xp.asarray(a), axis=1), getattr(np, name)(a, axis=1)
         same(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("dtype", "FD")
+@pytest.mark.parametrize("shape", [(20, 3), (9, 8), (10, 4), (4, 4, 4)])
+def test_short_rows_of_complex_numbers_are_rounded_as_numpys(
+    name: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    real, imag = np.random.default_rng(1).standard_normal((2, *shape))
+    a = (real + 1j * imag).astype(dtype)
+    for axis in axes_of(shape):
+        same(getattr(xp, name)(xp.asarray(a), axis=axis), getattr(np, name)(a, axis=axis))
 
 
 @pytest.mark.skipif(compiled is None, reason="compiled code checks what it is given")
