@@ -31,7 +31,7 @@ from .libraries_cases import Case, scipy_cases
 from .libraries_learn import learn_cases
 
 # Seconds after which no further call is made, and for which short calls are repeated, since single ones vary.
-_ENOUGH, _AT_LEAST = 1.5, 0.05
+_ENOUGH, _AT_LEAST = 1.5, 0.2
 # States of programs for which no tier is chosen yet, and seconds to choose one.
 _UNDECIDED = ("too short", "looked for", "compiled after", "being compiled", "to be tried")
 _LIMIT = 30

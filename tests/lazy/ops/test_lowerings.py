@@ -40,7 +40,9 @@ ULPS = 4
 RANDOM = 20_000  # of each distribution
 
 # What MAX has of SciPy's functions, where there is SciPy.
-SPECIAL = {name: p for name in LOWERED if (p := scipys(name)) is not None} if find_spec("scipy") else {}
+SPECIAL = (
+    {name: p for name in sorted(LOWERED) if (p := scipys(name)) is not None} if find_spec("scipy") else {}
+)
 
 # Where a result is a difference of large terms, its error is counted in ulps of these.
 TERMS = {
