@@ -253,7 +253,7 @@ def logit[w: SIMDLength](x: F64[w]) -> F64[w]:
 
 @always_inline
 def times_log[w: SIMDLength](x: F64[w], y: F64[w], log_y: F64[w]) -> F64[w]:
-    """Return x log_y, the logarithm of `y` or of what follows from it, and 0 where `x` is: but nan for nan."""
+    """Return x log_y, where `log_y` is a logarithm that `y` decides; 0 where `x` is 0 and `y` is not nan."""
     return nan_or(y, nan_or(x, x.eq(0).select(F64[w](0), x * log_y)))
 
 
@@ -389,7 +389,7 @@ def i0e[w: SIMDLength](x: F64[w]) -> F64[w]:
 
 @always_inline
 def odd[w: SIMDLength](y: F64[w], x: F64[w]) -> F64[w]:
-    """Return `y` with the sign of `x`, but the zero of no sign."""
+    """Return `y`, negated where `x` is negative; of -0 too SciPy gives +0."""
     return x.lt(0).select(-y, y)
 
 
