@@ -85,11 +85,11 @@ class _Process:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
         )
 
-    def call(self, *cases: int) -> dict[str, Any]:
-        """Call a case, or have several compiled."""
+    def ask(self, *words: object) -> dict[str, Any]:
+        """Send the number of a case to call, or "compile" and several to compile; return the answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(*cases, file=self._process.stdin, flush=True)
+        print(*words, file=self._process.stdin, flush=True)
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
@@ -118,7 +118,7 @@ def _measure(number: int, case: Case, processes: dict[str, _Process], rounds: in
         for name in order:
             if name in line.errors:
                 continue
-            answer = processes[name].call(number)
+            answer = processes[name].ask(number)
             if "error" in answer:
                 line.errors[name] = answer["error"]
                 line.seconds.pop(name, None)
@@ -179,7 +179,7 @@ def _run(
     lines, notes = [], []
     try:
         if _COMPILED in processes:
-            processes[_COMPILED].call(*chosen, *chosen)  # several, even where one is chosen
+            processes[_COMPILED].ask("compile", *chosen)
         for number in chosen:
             line = _measure(number, cases[number], processes, rounds)
             notes += [f"{line.case.name}, {name}: {text}" for name, text in line.errors.items()]

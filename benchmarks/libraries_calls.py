@@ -2,8 +2,8 @@
 
 A process imports everything, what first uses import included, calls nothing, and forks for each case that a
 line of the input numbers: first calls meet a process that has computed nothing before. The environment is to
-have ``SCIPY_ARRAY_API=1``. In `auto` mode a case is first called until a tier is chosen for all of it. A line
-with several numbers has MAX compile these cases together.
+have ``SCIPY_ARRAY_API=1``. In `auto` mode a case is first called until a tier is chosen for all of it. The
+word "compile" before numbers has MAX compile these cases together.
 """
 
 from __future__ import annotations
@@ -63,8 +63,10 @@ def _sample(found: Any) -> list[Any]:
     return out
 
 
-def _prepared(c: Contestant, case: Case, n: int) -> Callable[[], Any]:
+def _prepared(c: Contestant, case: Case, size: str) -> Callable[[], Any]:
     """Return what calls a case, on arrays that are made here, and evaluates all results."""
+    n = case.size(size)
+    assert n is not None
     given = [c.asarray(a) for a in case.make(np.random.default_rng(0), n)]
     c.evaluate(given)
 
@@ -77,9 +79,13 @@ def _prepared(c: Contestant, case: Case, n: int) -> Callable[[], Any]:
     return call
 
 
-def _is_undecided() -> bool:
-    """Say whether a program of this process is on its way from the host to MAX."""
-    return any(state in k.where for k in nabla_array.report().kernels for state in _UNDECIDED)
+def _choose_tiers(call: Callable[[], Any]) -> None:
+    """Call until no program of this process is on its way from the host to MAX."""
+    end = perf_counter() + _LIMIT
+    while perf_counter() < end:
+        call()
+        if not any(state in k.where for k in nabla_array.report().kernels for state in _UNDECIDED):
+            return
 
 
 def _compile(c: Contestant, cases: list[Case], size: str) -> None:
@@ -87,23 +93,18 @@ def _compile(c: Contestant, cases: list[Case], size: str) -> None:
     warnings.simplefilter("ignore")
     with tiers.gather() as keys, sklearn.config_context(array_api_dispatch=True):
         for case in cases:
-            n = case.size(size)
-            assert n is not None
             with suppress(Exception), nabla_array.config(mode="auto"):
-                _prepared(c, case, n)()
+                _prepared(c, case, size)()
     trials.prepare(keys)
 
 
-def _timed(c: Contestant, case: Case, n: int, calls: int) -> dict[str, Any]:
-    call = _prepared(c, case, n)
+def _timed(c: Contestant, case: Case, size: str, calls: int) -> dict[str, Any]:
+    call = _prepared(c, case, size)
     seconds: list[float] = []
     found: Any = None
     with sklearn.config_context(array_api_dispatch=True):
-        end = perf_counter() + _LIMIT
-        call_first = c.xp is nabla_array and nabla_array.config.mode == "auto"
-        while call_first and perf_counter() < end:
-            call()
-            call_first = _is_undecided()
+        if c.xp is nabla_array and nabla_array.config.mode == "auto":
+            _choose_tiers(call)
         while sum(seconds) < (_ENOUGH if len(seconds) < calls else _AT_LEAST if calls > 1 else 0.0):
             found = None
             start = perf_counter()
@@ -112,10 +113,10 @@ def _timed(c: Contestant, case: Case, n: int, calls: int) -> dict[str, Any]:
     return {"seconds": seconds, "found": _sample(found)}
 
 
-def _answer(c: Contestant, case: Case, n: int, calls: int) -> str:
+def _answer(c: Contestant, case: Case, size: str, calls: int) -> str:
     warnings.simplefilter("ignore")
     try:
-        return json.dumps(_timed(c, case, n, calls))
+        return json.dumps(_timed(c, case, size, calls))
     except Exception:  # a library that does not take these arrays: told, and left out of the table
         return json.dumps({"error": traceback.format_exc(limit=-3)})
 
@@ -129,14 +130,13 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
-        case, *others = [cases[int(number)] for number in line.split()]
-        n = case.size(size)
-        assert n is not None
+        is_compiled = line.startswith("compile")
+        chosen = [cases[int(number)] for number in line.removeprefix("compile").split()]
         child = os.fork()
         if child == 0:
-            if others:
-                _compile(c, [case, *others], size)
-            print("{}" if others else _answer(c, case, n, int(calls)), flush=True)
+            if is_compiled:
+                _compile(c, chosen, size)
+            print("{}" if is_compiled else _answer(c, *chosen, size, int(calls)), flush=True)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:

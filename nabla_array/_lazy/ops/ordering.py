@@ -253,15 +253,17 @@ argsort = Primitive(
 
 
 # Elements of a line from which several ranks are put in place one by one: NumPy puts one there with vector
-# instructions, in a fifth of the time that several take it. And ranks from which on a sort is shorter.
-RANKED, _MANY_RANKS = 1 << 10, 17
+# instructions, in a fifth of the time that several take it.
+RANKED = 1 << 10
+# Ranks up to which it takes less time to put their elements in place than to sort.
+FEW_RANKS = 16
 
 
 def _partition_one_by_one(x: np.ndarray, kth: tuple[int, ...], axis: int) -> np.ndarray | None:
     """Put several ranks of long lines in place, by calls that are too short to be shared; None of others."""
     if len(kth) < 2 or x.dtype.kind not in "iuf" or x.shape[axis] < RANKED:
         return None
-    if len(kth) >= _MANY_RANKS:
+    if len(kth) > FEW_RANKS:
         return np.sort(x, axis)  # which puts all of them in place
     lines = np.array(np.moveaxis(x, axis, -1), order="C")
     for line in lines.reshape(-1, lines.shape[-1]):

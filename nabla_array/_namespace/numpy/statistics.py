@@ -15,7 +15,7 @@ from ..._lazy.cpu.faults import unheard
 from ..._lazy.cpu.spreading import spread
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.indexing import scatter
-from ..._lazy.ops.ordering import SOUGHT, search
+from ..._lazy.ops.ordering import FEW_RANKS, SOUGHT, search
 from ..._lazy.rules.concretization import differentiating
 from ..chapters.creation import asarray, linspace
 from ..chapters.elementwise import (
@@ -148,15 +148,11 @@ def in_rows(function: str, a: Any, axis: Any) -> tuple[Array, tuple[int, ...]]:
     return reshape(rows, (*[x.shape[k] for k in rest], count)), kept(x, axes)
 
 
-# Ranks up to which it takes less time to put their elements in place than to sort.
-_FEW_RANKS = 16
-
-
 def ranked(rows: Array, ranks: Iterable[int]) -> Array:
     """Return rows with the elements of these ranks, and the last (nan, if any), where sorting puts them."""
     wanted = {*ranks, rows.shape[-1] - 1}
     # Of sorting the derivative is shorter.
-    if len(wanted) > _FEW_RANKS or (tapes and differentiating(current(rows))):
+    if len(wanted) > FEW_RANKS or (tapes and differentiating(current(rows))):
         return sort(rows, axis=-1)
     return partition(rows, sorted(wanted))
 
@@ -263,12 +259,7 @@ def quantiles_on_host(
 
 _ranking = eager_numpys(elements=lambda a, q, axis=None, *_, **__: ranked_size(a, axis))
 quantile = quantiles(
-    _ranking,
-    "quantile",
-    _quantile,
-    "Return quantiles along axes.",
-    "[1, 2, 4], 0.5",
-    "np.float64(2.0)",
+    _ranking, "quantile", _quantile, "Return quantiles along axes.", "[1, 2, 4], 0.5", "np.float64(2.0)"
 )
 percentile = quantiles(
     _ranking,
